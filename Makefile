@@ -261,7 +261,8 @@ wheel: c-library
 	@packaging/need.sh wheel
 	rm -rf $(WHEEL)
 	packaging/c-library.sh $(C_LIBRARY) $(WHEEL)/library
-	packaging/python-wheel.sh $(WHEEL)/library/libtapline.so $(WHEEL)
+	packaging/licences.sh $(WHEEL)/third-party-licences.txt "$$(rustc -vV | sed -n 's/^host: //p')" -p tapline-c
+	packaging/python-wheel.sh $(WHEEL)/library/libtapline.so $(WHEEL) $(WHEEL)/third-party-licences.txt
 
 clean:
 	cargo clean

@@ -20,8 +20,11 @@ inside '
     apparmor_parser --skip-kernel-load --skip-cache --quiet /etc/apparmor.d/tapline-capture
     # The plug-in is where tshark of Debian looks.
     tshark -q -i tapline-lo -f "icmp" -c 2 -w /tmp/plugin.pcapng 2>/dev/null & tshark=$!
-    tapline ping -q -c 50 -i 100ms 127.0.0.1 >/dev/null
+    # Until tshark has two packets, however late it starts.
+    tapline ping -q -c 1000 -i 100ms 127.0.0.1 >/dev/null & ping=$!
     wait $tshark
+    kill $ping
+    wait $ping || true
     test "$(tapline read /tmp/plugin.pcapng | wc -l)" = 2
     rm /tmp/plugin.pcapng'
 everybody_runs

@@ -34,7 +34,8 @@ rpm=("${build[@]}" jq:jq rpmbuild:rpm pkg-config:pkg-config mmdebstrap:mmdebstra
 
 target=${1:-}
 case $target in
-    build | lint | wheel) needed=("${build[@]}") ;;
+    build | lint) needed=("${build[@]}") ;;
+    wheel) needed=("${build[@]}" jq:jq) ;;
     test) needed=("${test[@]}") ;;
     fuzz) needed=("${fuzz[@]}") ;;
     browser) needed=("${build[@]}" chromium:chromium python3:python3 unshare:util-linux ip:iproute2) ;;

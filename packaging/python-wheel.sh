@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Builds the Python wheel with libtapline.so in it. No compiler is needed.
 #
-#   python-wheel.sh libtapline.so FOLDER     the wheel into FOLDER
+#   python-wheel.sh libtapline.so FOLDER [LICENCES]     the wheel into FOLDER
 #
+# LICENCES is the file that packaging/licences.sh writes about the library; the licences of tapline are in every wheel.
 # PYTHON is the interpreter, which has cffi, setuptools and wheel. Default: the first of python3 and Debian's that has them.
 set -euo pipefail
 
@@ -10,7 +11,7 @@ for python in ${PYTHON:-python3 /usr/bin/python3}; do
     ! "$python" -c 'import cffi, setuptools, wheel' 2>/dev/null || break
 done
 
-library=$(realpath "$1") folder=$2
+library=$(realpath "$1") folder=$2 licences=${3:+$(realpath "$3")}
 here=$(cd "$(dirname "$0")/.." && pwd)
 version=$(sed -n '0,/^version = "\(.*\)"/s//\1/p' "$here/Cargo.toml")
 mkdir -p "$folder"
@@ -20,6 +21,7 @@ folder=$(realpath "$folder")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cp -r "$here/crates/c/python/." "$work"
+cp "$here"/LICENSE-* ${licences:+"$licences"} "$work"
 cd "$work"
 strip --strip-debug -o libtapline.so "$library"
 # setuptools warns of the module that it is about to make.

@@ -45,6 +45,7 @@ def tag():
 setup(
     version=os.environ.get("TAPLINE_VERSION", "0"),
     packages=["tapline"],
+    license_files=["LICENSE-*", "third-party-licences.txt"],
     cffi_modules=["tapline_abi.py:ffi"],
     cmdclass={"build_py": BuildWithLibrary, "bdist_wheel": tag()},
     distclass=PlatformDistribution,
