@@ -1,10 +1,10 @@
-//! The document of the benches agrees with the files that they wrote.
+//! `docs/benchmarks.md` and the table of the README agree with the files that the benches wrote.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use tapline_lab::benchmarks::{Measurements, update};
+use tapline_lab::benchmarks::{Measurements, update, update_readme};
 
 #[path = "../benches/report/charts.rs"]
 mod charts;
@@ -56,6 +56,47 @@ fn the_document_has_the_measured_figures() {
         updated == document,
         "docs/benchmarks.md differs from docs/benchmarks: cargo bench -p tapline-lab --bench report"
     );
+}
+
+/// The first row by hand, so that the program that writes the table is not compared with itself alone.
+#[test]
+fn the_table_of_the_readme_has_the_measured_figures() {
+    let readme = fs::read_to_string(docs().join("../README.md")).expect("the README");
+    let updated = update_readme(&readme, &measured()).expect("a table");
+    assert!(
+        updated == readme,
+        "README.md differs from docs/benchmarks: cargo bench -p tapline-lab --bench report"
+    );
+    let capture = &files("benchmarks")["capture.json"];
+    let capture: serde_json::Value = serde_json::from_str(capture).expect("JSON");
+    let tables = capture["runs"].as_array().expect("runs");
+    let mut tables = tables
+        .iter()
+        .flat_map(|run| run["tables"].as_array().expect("tables"));
+    let table = tables
+        .find(|table| table["title"] == "to /dev/null")
+        .expect("a table");
+    let rows = table["rows"].as_array().expect("rows");
+    let median = |name: &str| {
+        let row = rows.iter().find(|row| row["name"] == name).expect(name);
+        row["cells"][0]["median"].as_f64().expect("a number")
+    };
+    let others = ["tcpdump", "dumpcap", "netsniff-ng", "xdpdump"].map(median);
+    let best = others.into_iter().fold(f64::INFINITY, f64::min);
+    let start = format!(
+        "CPU per packet | {:.0} ns | {best:.0} ns (",
+        median("tapline")
+    );
+    assert!(readme.contains(&start), "{start}");
+}
+
+#[test]
+fn figures_that_are_missing_leave_the_readme_as_it_is() {
+    let readme = fs::read_to_string(docs().join("../README.md")).expect("the README");
+    let error = update_readme(&readme, &[]).expect_err("no figures");
+    assert_eq!(error, "the bench capture has no table to /dev/null");
+    let error = update_readme("no markers", &measured()).expect_err("no table");
+    assert!(error.starts_with("no table between"), "{error}");
 }
 
 #[test]

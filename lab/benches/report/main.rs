@@ -1,8 +1,9 @@
-//! Writes what the benches measured into `docs/benchmarks.md`.
+//! Writes the figures of the benches into `docs/benchmarks.md` and `README.md`.
 //!
 //! `cargo bench -p tapline-lab --bench report` copies `target/bench/*.json` to `docs/benchmarks`, writes the sections of
-//! these benches in the document, and their plots to `docs/plots`. Sections of other benches stay as they are. All figures are also
-//! written as a page, `target/bench/benchmarks.html`; with `-- --page FILE` only that page is written, to FILE.
+//! these benches in the document, their plots to `docs/plots`, and the table of the README. Sections of other benches stay
+//! as they are. It also writes all figures as a page, `target/bench/benchmarks.html`. With `-- --page FILE` it writes only
+//! that page, to FILE.
 
 #![forbid(unsafe_code)]
 
@@ -22,7 +23,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use tapline_lab::benchmarks::{Measurements, update};
+use tapline_lab::benchmarks::{Measurements, update, update_readme};
 
 fn main() -> ExitCode {
     // `cargo test --benches` starts benches too; they are not tests.
@@ -79,6 +80,9 @@ fn report() -> io::Result<()> {
     let document = docs.join("benchmarks.md");
     let text = update(&fs::read_to_string(&document)?, &measured).map_err(io::Error::other)?;
     fs::write(&document, text)?;
+    let readme = docs.join("../README.md");
+    let text = update_readme(&fs::read_to_string(&readme)?, &measured).map_err(io::Error::other)?;
+    fs::write(&readme, text)?;
     let plots = docs.join("plots");
     fs::create_dir_all(&plots)?;
     for (name, svg) in plot::plots(&measured) {
