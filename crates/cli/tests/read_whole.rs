@@ -1,4 +1,4 @@
-//! Copies of capture files keep every block and option. Beside what editcap and mergecap write.
+//! Copies of capture files keep every block and option. Compared with editcap and mergecap.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -9,7 +9,7 @@ use crate::support::run::{events, printed, run};
 use crate::support::text;
 
 /// Where editcap's copies differ, with reasons. The test below finds each of them, and no other.
-const DIFFERENCES: &str = include_str!("../../../docs/editcap.md");
+const DIFFERENCES: &str = include_str!("../../../docs/guide/coming-from-editcap.md");
 
 fn public_files() -> Vec<String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../lab/corpus/pcapng");
@@ -398,7 +398,7 @@ fn merged_packets_are_mergecaps_with_their_interfaces() {
                 .count()
                 > 1
         };
-        // editcap.md: it refuses custom blocks, and confuses the interfaces of several sections.
+        // coming-from-editcap.md: it refuses custom blocks, and confuses the interfaces of several sections.
         if !mergecap.status.success() || several(&one) || several(&other) {
             continue;
         }
@@ -408,7 +408,7 @@ fn merged_packets_are_mergecaps_with_their_interfaces() {
             let interface = |line: &Line| {
                 let number = line.interface;
                 let of = |it: &&Line| it.what == "interface" && it.interface == number;
-                // editcap.md: it leaves out unknown options.
+                // coming-from-editcap.md: it leaves out unknown options.
                 let name = |it: &&String| it.starts_with("2 ");
                 let found = all.iter().find(of)?;
                 Some((found.text.clone(), found.options.iter().find(name).cloned()))
