@@ -1,4 +1,4 @@
-//! The tests that THREAT_MODEL.md and SECURITY.md name, as `room module::function`, and their targets of the Makefile.
+//! The tests that docs/threat-model.md and SECURITY.md name, as `crate module::test`, and their targets of the Makefile.
 
 use crate::tidy::source::Source;
 
