@@ -27,9 +27,9 @@ help:
 	@echo "make soak-cycles  10 000 cycles of attaching and of receiving, 10 000 changes of classes, 1000 of captures (root, two hours)"
 	@echo "make faults   20 000 failing system calls in every command, and limits and kills; FAULTS and SEED choose (root, FAULTS_SECONDS at most, 2 x 3600)"
 	@echo "make sandbox-calls  every system call left out of every list, one at a time: a test has to fail (root, half an hour)"
-	@echo "make kernels  tests on five of Debian's kernels in QEMU, and the table of docs/limits.md (root, an hour)"
+	@echo "make kernels  tests on Debian's kernels 5.10, 6.1, 6.12, 6.18 and the newest in QEMU, and a table in docs/limits.md (root, an hour)"
 	@echo "make fuzz     each fuzz target for FUZZ_SECONDS (60); needs a nightly toolchain"
-	@echo "make fuzz-coverage  the code that the seeds of each fuzz target reach, into docs/fuzz-coverage.md; needs a nightly toolchain"
+	@echo "make fuzz-coverage  the code that the seeds of each fuzz target reach, into target/fuzz-coverage/coverage.md; needs a nightly toolchain"
 	@echo "make libpcap-programs  libpcap's own test programs over libtapline_pcap and over libpcap, compared (root)"
 	@echo "make libpcap-fuzz      libpcap's fuzz targets over libtapline_pcap, LIBPCAP_FUZZ_SECONDS (3600) at the same time"
 	@echo "make deb      Debian packages into target/deb; root also tries them in a new Debian 12"
@@ -194,7 +194,7 @@ fuzz:
 .PHONY: fuzz-coverage
 fuzz-coverage:
 	@packaging/need.sh fuzz
-	@packaging/fuzz-coverage.sh target/fuzz-coverage docs/fuzz-coverage.md
+	@packaging/fuzz-coverage.sh target/fuzz-coverage target/fuzz-coverage/coverage.md
 
 # libpcap's sources are Debian's, or those in LIBPCAP_SOURCE.
 .PHONY: libpcap-programs libpcap-fuzz

@@ -4,6 +4,7 @@
 //! to the repository.
 
 mod circles;
+mod links;
 mod manifest;
 mod metadata;
 mod rules;
@@ -153,6 +154,40 @@ fn every_room_is_in_the_architecture() {
 }
 
 #[test]
+fn files_that_the_architecture_names_exist() {
+    let text = read(&root().join("ARCHITECTURE.md"));
+    let quoted = text.split('`').skip(1).step_by(2);
+    let files: Vec<_> = quoted.filter(|words| words.contains("/src/")).collect();
+    assert!(files.len() > 20, "the table of files is found");
+    let crates = root().join("crates");
+    let missing = files.iter().filter(|file| !crates.join(file).exists());
+    assert_none(missing.map(|file| format!("ARCHITECTURE.md: there is no crates/{file}")));
+}
+
+/// The documents for readers: at the root, in `docs`, and those of the crates.
+fn documents() -> Vec<links::Document> {
+    let mut folders = vec![root(), root().join("docs"), root().join("docs/guide")];
+    folders.extend(rooms().iter().map(|room| root().join("crates").join(room)));
+    let entries = folders.iter().flat_map(|folder| {
+        fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()))
+    });
+    let files = entries.map(|entry| entry.expect("an entry of the folder").path());
+    let pages = files.filter(|file| file.extension().is_some_and(|extension| extension == "md"));
+    let document = |file: PathBuf| links::Document {
+        path: file.strip_prefix(root()).expect("below the root").into(),
+        text: read(&file),
+    };
+    pages.map(document).collect()
+}
+
+#[test]
+fn links_of_documents_lead_somewhere() {
+    let documents = documents();
+    assert!(documents.len() > 40, "{}", documents.len());
+    assert_none(links::broken(&documents, |path| root().join(path).exists()));
+}
+
+#[test]
 fn published_crates_have_complete_metadata() {
     let (published, kept): (Vec<_>, Vec<_>) = metadata::packages(&root())
         .into_iter()
@@ -170,7 +205,7 @@ fn every_threat_names_a_test() {
         sources: &SOURCES,
         makefile: &read(&root().join("Makefile")),
     };
-    for file in ["THREAT_MODEL.md", "SECURITY.md"] {
+    for file in ["docs/threat-model.md", "SECURITY.md"] {
         let found = threats::uncovered(&read(&root().join(file)), &known);
         let found = found.into_iter().map(|wrong| format!("{file}: {wrong}"));
         assert_none(found);
