@@ -155,11 +155,15 @@ fn leaf<T: FieldSet + Serialize>(bytes: &[u8], base: &[u8]) -> Option<(String, V
     found.or_else(|| with.iter().find(is_new)).cloned()
 }
 
-/// What a field is: the first paragraph of its documentation, its values, and its unit.
-fn description(field: &FieldShape) -> String {
-    let paragraph = field.doc.trim().split("\n\n").next().unwrap_or_default();
+/// The first paragraph of a documentation as one line.
+fn first_paragraph(documentation: &str) -> String {
+    let paragraph = documentation
+        .trim()
+        .split("\n\n")
+        .next()
+        .unwrap_or_default();
     let words: Vec<_> = paragraph.split_whitespace().collect();
-    let mut text = words.join(" ").replace('|', "\\|");
+    let mut text = words.join(" ");
     // Links of Rust: [`Route::nhid`](crate::Route::nhid).
     while let Some((before, rest)) = text.split_once("](") {
         let (Some(start), Some((_, after))) = (before.rfind('['), rest.split_once(')')) else {
@@ -167,6 +171,12 @@ fn description(field: &FieldShape) -> String {
         };
         text = format!("{}{}{after}", &before[..start], &before[start + 1..]);
     }
+    text
+}
+
+/// What a field is: the first paragraph of its documentation, its values, and its unit.
+fn description(field: &FieldShape) -> String {
+    let mut text = first_paragraph(field.doc).replace('|', "\\|");
     let mut more = |sentence: String| {
         let space = if text.is_empty() { "" } else { " " };
         text.push_str(space);
@@ -263,8 +273,7 @@ fn kind(settings: &str) -> Option<(&'static str, String)> {
 const HEADER: &str = "| field | example | what it is |\n|---|---|---|\n";
 
 fn section<T: FieldSet + Serialize>(object: &str, out: &mut String) {
-    let first = T::DOC.trim().split("\n\n").next().unwrap_or_default();
-    let first = first.split_whitespace().collect::<Vec<_>>().join(" ");
+    let first = first_paragraph(T::DOC);
     write!(out, "\n## {}\n\n`{object}`: {first}\n\n{HEADER}", T::NAME).expect("text");
     rows::<T>(T::fields(), &[], &|fields| fields, out);
 }
