@@ -1,5 +1,5 @@
-//! The differences from libpcap and from the kernel that are decided (crates/filter/DIFFERENCES.md),
-//! each shown in the engines that differ.
+//! The documented differences from libpcap and from the kernel (crates/filter/DIFFERENCES.md), each checked in the
+//! engines that differ.
 
 use filter::{Filter, FilterErrorReason, FilterOptions, FilterTarget, LinkType, NoNames};
 use tapline_lab::oracle::{

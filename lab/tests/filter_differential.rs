@@ -1,5 +1,5 @@
-//! Filters of the corpus and random ones, on packets of the corpus and random ones, in every engine.
-//! Compared with: libpcap's interpreter, the kernel's socket filter, and our engines with each other.
+//! Corpus and random filters on corpus and random packets, in every engine. Compared with libpcap's interpreter, the
+//! kernel's socket filter, and tapline's engines with each other.
 
 use tapline_lab::oracle::{Campaign, Class};
 

@@ -1,5 +1,5 @@
-//! The generator's counts and bytes against the receiving interface's own, as `ip -json` and a
-//! packet socket see them.
+//! The generator's counts and bytes, compared with the counters of the receiving interface (`ip -json`) and with a
+//! packet socket.
 
 use std::os::fd::{AsFd, OwnedFd};
 

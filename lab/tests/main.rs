@@ -1,4 +1,4 @@
-//! Tests of the lab, and of what several rooms do together.
+//! Tests of the lab, and of several crates together.
 
 mod witness;
 

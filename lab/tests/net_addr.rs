@@ -1,4 +1,4 @@
-//! Addresses are made as asked and shown by iproute2 as meant, and the other way round.
+//! Addresses that tapline adds are shown correctly by iproute2, and the other way round.
 
 use std::net::Ipv4Addr;
 

@@ -1,4 +1,4 @@
-//! The library reads what ip(8) adds, deletes it, adds the same again, and reads its own JSON.
+//! Round trip: the library reads what ip(8) adds, deletes it, adds the same again, and reads its own JSON.
 
 use std::fmt::Debug;
 

@@ -1,4 +1,4 @@
-//! Each item of a batch has its own answer. Compared with what iproute2 shows to be there.
+//! Each item of a batch has a result, compared with the state that iproute2 shows.
 
 use crate::witness::ip_json;
 use netlink::{

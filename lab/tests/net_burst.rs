@@ -1,5 +1,5 @@
-//! A watch that has lost count in a burst knows all that is there, and tells the way to it. Compared with: the
-//! number of routes that were made, and the kernel's own list.
+//! After a netlink overrun a watch resynchronises and reports the difference. Compared with the number of routes that
+//! were added, and the kernel's list.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr};

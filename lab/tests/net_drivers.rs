@@ -1,4 +1,4 @@
-//! What drivers say of their links is what ethtool(8) tells.
+//! Driver data of links, compared with ethtool(8).
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Driver and speed are what ethtool(8) tells.
+//! Driver and speed, compared with ethtool(8).
 
 use crate::witness::{refused_with, value_printed};
 use netlink::{IfName, Netlink};

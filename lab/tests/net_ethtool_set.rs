@@ -1,4 +1,4 @@
-//! What is set in a driver is what ethtool(8) tells, and the other way round.
+//! Settings that tapline changes are shown by ethtool(8), and the other way round.
 
 use crate::witness::{self, assert_error, name, refused_with, value_printed, words};
 use netlink::{Channels, Coalescing, Ethtool, Link, RingSizes, StampedPackets, Veth};

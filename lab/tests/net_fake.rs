@@ -1,5 +1,4 @@
-//! A fake kernel answers as the kernel does: each change is made in both, and the error numbers and the lists are
-//! compared after it.
+//! The fake kernel replies as the kernel does: each change is made in both, then error numbers and lists are compared.
 
 use std::collections::BTreeSet;
 use std::fmt::Debug;

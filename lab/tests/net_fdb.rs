@@ -1,4 +1,4 @@
-//! Forwarding entries are made as asked and shown by bridge(8) as meant, and the other way round.
+//! Forwarding entries that tapline adds are shown correctly by bridge(8), and the other way round.
 
 use crate::witness::{
     self, assert_error, assert_unfit, events, index, json, only, parse, refused, refused_with, run,

@@ -1,5 +1,5 @@
-//! What a watch knows of forwarding entries is what a fresh list has, also where the kernel tells of a change
-//! in part or not at all.
+//! The state of a watch on forwarding entries equals a new list, even where the kernel notifies of a change only in
+//! part or not at all.
 
 use std::net::IpAddr;
 

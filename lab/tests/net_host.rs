@@ -1,4 +1,4 @@
-//! Hosts are where they say they are, and nowhere else. Compared with: `/proc`, `ip -json`.
+//! Test hosts are in the expected namespace and nowhere else. Compared with `/proc` and `ip -json`.
 
 use std::collections::BTreeSet;
 use std::io::{self, BufRead, BufReader};

@@ -1,4 +1,4 @@
-//! What netlink tells of links and addresses is what iproute2 tells, after each change as well.
+//! Links and addresses, compared with iproute2, also after each change.
 
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv6Addr, UdpSocket};

@@ -1,4 +1,4 @@
-//! Multicast groups of bridges are made as asked and shown by bridge(8) as meant, and the other way round.
+//! Bridge multicast groups that tapline adds are shown correctly by bridge(8), and the other way round.
 
 use std::net::IpAddr;
 

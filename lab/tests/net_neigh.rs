@@ -1,4 +1,4 @@
-//! Neighbours are made as asked and shown by iproute2 as meant, and the other way round.
+//! Neighbours that tapline adds are shown correctly by iproute2, and the other way round.
 
 use std::net::IpAddr;
 

@@ -1,5 +1,5 @@
-//! Options that are newer than iproute2 and user-mode-linux here: what is said is told again by the
-//! kernel. Their numbers are compared with bindings of the kernel's headers elsewhere.
+//! Options that the installed iproute2 and user-mode-linux lack: the kernel reports what was set. The attribute numbers
+//! are compared with other bindings of the kernel's headers.
 
 use std::net::Ipv6Addr;
 

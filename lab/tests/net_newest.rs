@@ -1,4 +1,4 @@
-//! Kinds of links that neither the running kernel nor user-mode-linux has: what is said is told again by the kernel.
+//! Link kinds that neither the running kernel nor user-mode-linux has: the kernel reports what was set.
 
 use crate::VM;
 use crate::witness::{assert_reported, json, named, run};

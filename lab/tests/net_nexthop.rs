@@ -1,4 +1,4 @@
-//! Nexthop objects and their groups are changed, listed and refused as in ip(8).
+//! Nexthop objects and groups are changed, listed and rejected as by ip(8).
 
 use crate::net_again::NEXTHOPS;
 use crate::witness::{ip_json, refused_with};

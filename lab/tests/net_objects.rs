@@ -1,4 +1,4 @@
-//! Objects are made as asked, and shown by iproute2 as meant.
+//! Objects that tapline creates are shown correctly by iproute2.
 
 use crate::witness::ip_json;
 use netlink::{Bridge, IfName, Link};

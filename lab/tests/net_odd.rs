@@ -1,5 +1,5 @@
-//! Names, indices, namespaces and addresses that are not as usual: the same becomes of them as with ip(8), or the
-//! error says what is wrong.
+//! Unusual names, indices, namespaces and addresses: the result is the same as with ip(8), or the error states the
+//! problem.
 
 use std::net::IpAddr;
 use std::process::Output;

@@ -1,4 +1,4 @@
-//! Routes that are refused, by the kernel or before it is asked.
+//! Routes that the kernel or the library rejects.
 
 use std::net::IpAddr;
 

@@ -1,4 +1,4 @@
-//! Routes as they change.
+//! Notifications of route changes.
 
 use crate::witness::{drain, wait_for_events};
 use netlink::{Route, Watch};

@@ -1,4 +1,4 @@
-//! Rules are removed, watched and refused as in ip(8).
+//! Rules are deleted, watched and rejected as by ip(8).
 
 use crate::net_again::RULES;
 use crate::witness::{assert_invalid, parse, refused_with};

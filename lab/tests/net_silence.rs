@@ -1,5 +1,4 @@
-//! Hosts of the lab send nothing of their own accord. Compared with: what a packet socket in the
-//! host's namespace sees, and the kernel's counters.
+//! Idle test hosts send no packets. Compared with a packet socket in the host's namespace, and the kernel's counters.
 
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::os::fd::OwnedFd;

@@ -1,4 +1,4 @@
-//! Extended counters are those of `ip stats`.
+//! Extended counters, compared with `ip stats`.
 
 use std::net::UdpSocket;
 

@@ -1,4 +1,4 @@
-//! Tun and tap are made by us and by `ip tuntap`, and are the same to ip(8) and to us.
+//! tun and tap devices: those that tapline and `ip tuntap` create are the same to both programs.
 
 use crate::witness::{assert_error, assert_invalid, json, refused_with, run};
 use netlink::{Cause, IfIndex, IfName, Link, LinkKind, Netlink, OnError, Syscall, Tun, TunMode};

@@ -1,5 +1,5 @@
-//! VLANs of bridge ports are made as asked and shown by bridge(8) as meant, and the other way round. The
-//! kernel needs `CONFIG_BRIDGE_VLAN_FILTERING`.
+//! VLANs of bridge ports that tapline adds are shown correctly by bridge(8), and the other way round. Requires a kernel
+//! with `CONFIG_BRIDGE_VLAN_FILTERING`.
 
 use crate::UML;
 use crate::witness::{self, assert_unfit, drain, events, name, plain_json, refused_with, run};

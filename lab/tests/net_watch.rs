@@ -1,5 +1,5 @@
-//! The watch tells of every link, in order. Compared with: what the test does through iproute2, and
-//! the kernel's own list at the end.
+//! A watch reports every link change in order. Compared with the changes that the test makes through iproute2, and the
+//! kernel's list at the end.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;

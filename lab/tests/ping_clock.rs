@@ -1,5 +1,5 @@
-//! The wall clock is set in the midst of a ping: that is told, and no probe is lost or wrongly timed. A test may not
-//! set the clock of the machine, so it has a machine of its own (user-mode-linux).
+//! Setting the wall clock during a ping is reported, and no probe is lost or wrongly timed. A test may not set the
+//! clock of the machine, so it runs in user-mode-linux.
 
 use crate::UML;
 use std::fs;

@@ -1,4 +1,4 @@
-//! Packets that the queueing discipline sends at their times, under user-mode-linux, which has `fq` and `etf`.
+//! Packets that the queueing discipline sends at their planned times, under user-mode-linux, which has `fq` and `etf`.
 
 use std::time::Duration;
 

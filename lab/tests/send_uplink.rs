@@ -1,5 +1,5 @@
-//! Interfaces that lead to the default route of a host are refused, whichever way they are stacked. Under user-mode-linux, which
-//! has all kinds of interfaces.
+//! Interfaces that lead to a host's default route are rejected, however they are stacked. Runs under user-mode-linux,
+//! which has all kinds of interfaces.
 
 use tapline::send::SendError;
 use tapline_lab::{Host, Net};

@@ -1,5 +1,5 @@
-//! Receive steering: what is set is what ethtool(8) shows and the other way round, frames arrive in the queues that the
-//! settings choose, and a capture restores them, with a device that hashes and has rules (`lab/driver`).
+//! Receive steering: settings agree with ethtool(8), frames arrive in the selected queues, and a capture restores the
+//! settings. Uses a device with hashes and rules (`lab/driver`).
 
 use std::net::Ipv4Addr;
 use std::process::Command;

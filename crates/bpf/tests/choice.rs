@@ -1,4 +1,4 @@
-//! Programs whose `select` is constant for all packets: the verifier accepts them, and they work.
+//! Programs whose `select` is constant for all packets: the verifier accepts them, and their verdicts are correct.
 
 use abi::bpf::TestRun;
 use lab::generator::pin_to_cpu;

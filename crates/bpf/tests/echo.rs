@@ -1,4 +1,4 @@
-//! The prober and the responder of ICMP echo, joined by a veth pair: all numbers are known.
+//! The prober and the responder of ICMP echo, connected by a veth pair; all counts are known.
 
 use std::io::{BufRead, BufReader};
 use std::net::IpAddr;

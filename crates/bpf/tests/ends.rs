@@ -1,5 +1,5 @@
-//! However a process exits, its programs do not stay attached: afterwards, known numbers of packets arrive that the
-//! programs would have dropped.
+//! Programs never stay attached after a process exits, whatever the reason. Afterwards, known numbers of packets arrive
+//! that the programs would have dropped.
 
 use std::io::{BufRead, BufReader, Read};
 use std::net::{Ipv4Addr, UdpSocket};

@@ -1,4 +1,4 @@
-//! The program that takes packets, in the kernel's test runs: its return values and counters.
+//! The program that copies packets into shared slots, in the kernel's test runs: its return values and counters.
 
 #![cfg(target_arch = "x86_64")]
 

@@ -1,5 +1,5 @@
-//! No header causes a warning on its own, with GCC and clang, and none grows large. `support` builds the programs that use
-//! them with both.
+//! Each header compiles without warnings with GCC and clang, and none becomes too large. `support` builds the programs
+//! that use them with both.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;

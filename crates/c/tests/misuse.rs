@@ -1,5 +1,5 @@
-//! What C and C++ code does wrong is an error, and never a crash, as far as it can be noticed. Checkers find no wrong use of
-//! memory.
+//! Errors of C and C++ callers are reported as errors and never crash, as far as they can be detected. Checkers find no
+//! invalid use of memory.
 
 use std::fs;
 

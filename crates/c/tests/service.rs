@@ -1,4 +1,4 @@
-//! The example service: what it finds in its database and what others do to the kernel, as ip sees it.
+//! The example service: the objects in its database and the changes of other programs, compared with ip(8).
 
 use std::fs;
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! Options of the jobs, in C and in C++: each has the effect that its documentation promises, by packets that were sent, by the
-//! kernel, and by tcpdump.
+//! Options of the jobs, in C and in C++: each has the documented effect, compared with sent packets, the kernel and
+//! tcpdump.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
-//! Conservation: a known number sent is delivered, filtered or lost, and the summary, the file and
-//! the kernel's own counters agree on it.
+//! Conservation: each packet of a known number is delivered, filtered or lost, and the summary, the file and the
+//! kernel's counters agree.
 
 use std::fs::{self, File};
 use std::io;

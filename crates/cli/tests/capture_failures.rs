@@ -1,5 +1,5 @@
-//! What the program says when it cannot do what it was asked to, how it exits, and what of the
-//! packets is on disk then. Drop mode has more in [`drop_failures`](crate::drop_failures).
+//! Error messages and exit statuses of failed captures, and the packets that are then in the file. Drop mode is in
+//! [`drop_failures`](crate::drop_failures).
 
 use std::fs::{self, Permissions};
 use std::io::{BufRead, BufReader};

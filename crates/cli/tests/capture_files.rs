@@ -1,5 +1,5 @@
-//! Every kind of file `tapline capture` writes, as tshark, capinfos and tcpdump read it, beside
-//! what was sent.
+//! Every kind of file that `tapline capture` writes, read by tshark, capinfos and tcpdump and compared with the packets
+//! sent.
 
 use std::fs;
 use std::process::Stdio;

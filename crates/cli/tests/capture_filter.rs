@@ -1,5 +1,5 @@
-//! Filter expressions in captures, held against tcpdump's programs for them in the kernel, on the same
-//! traffic; in the kernel whole, and split between the kernel and the reader.
+//! Filter expressions in captures, compared with tcpdump's programs in the kernel on the same traffic; filters run in
+//! the kernel, or partly in the reader.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! `capture --index`: the indexes beside the files are those that `tapline index` makes of them.
+//! `capture --index`: the index files equal those that `tapline index` writes.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! Counters for Prometheus, as a client of HTTP sees them: a known number was sent.
+//! Prometheus counters of a capture, as an HTTP client reads them, compared with the number of packets sent.
 
 use std::collections::BTreeMap;
 use std::io::Write;

@@ -1,4 +1,4 @@
-//! What the flags of `tapline capture` do to what is captured.
+//! Effects of the flags of `tapline capture` on the captured packets.
 
 use std::net::UdpSocket;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What `tapline capture` prints: lines for people, JSON for programs, summaries and help.
+//! Output of `tapline capture`: text lines, JSON, summaries and help.
 
 use std::fs::metadata;
 

@@ -1,5 +1,5 @@
-//! Sampling: of a known number of packets from one CPU those arrive that are to, and the summary, the
-//! file and the numbers in the frames agree on which.
+//! Sampling: the expected packets of a known number arrive from one CPU, and the summary, the file and the numbers in
+//! the frames agree.
 
 use std::collections::HashSet;
 

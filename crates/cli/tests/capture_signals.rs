@@ -1,4 +1,4 @@
-//! Signals: an orderly end, a quick one, and what a killed program leaves.
+//! Signals: an orderly end, a quick end, and the files of a killed program.
 
 use std::fs;
 

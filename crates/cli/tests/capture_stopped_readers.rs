@@ -1,5 +1,4 @@
-//! Several readers of which one has nothing to read, is stopped, or has no CPU. The hosts and senders are those of
-//! `capture_readers`.
+//! Several readers of which one is idle, stopped, or has no CPU. The hosts and senders are those of `capture_readers`.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Stdio};

@@ -1,4 +1,4 @@
-//! Wrong usage, and what this build has not: refused in one line before anything is captured.
+//! Wrong usage, and features that this build lacks: rejected with one line before anything is captured.
 
 use crate::support::run::spawn;
 use crate::support::{RINGBUF, Scene, assert_refused};

@@ -1,4 +1,4 @@
-//! Whoever reads standard output may go away: every subcommand takes that as an end in order.
+//! If the reader of standard output closes it, every subcommand ends in order.
 
 use std::fs::File;
 use std::net::Shutdown;

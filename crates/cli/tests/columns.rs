@@ -1,4 +1,4 @@
-//! Parquet and Arrow: DuckDB and nanoarrow read what the program writes, and tshark has the same figures.
+//! Parquet and Arrow: DuckDB and nanoarrow read the files, and the values agree with tshark.
 
 use std::fs::{self, File, Permissions};
 use std::io::Write;

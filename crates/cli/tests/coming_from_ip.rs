@@ -1,4 +1,4 @@
-//! The page for users of ip(8) names what of their programs' help tapline lacks.
+//! The page for users of ip(8) lists everything in the help of iproute2 that tapline lacks.
 
 use std::collections::BTreeSet;
 use std::fs;

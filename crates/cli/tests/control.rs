@@ -1,4 +1,4 @@
-//! `tapline ctl`: who may control a capture, what a change does to its packets and its file.
+//! `tapline ctl`: access control, and the effect of changes on packets and files.
 
 use std::fs;
 use std::io::{Read, Write};

@@ -1,4 +1,4 @@
-//! Known numbers of packets are counted, each in its classes, and told in JSON, in CSV and to Prometheus.
+//! Known numbers of packets are counted in the correct classes, and reported in JSON, in CSV and to Prometheus.
 
 use std::collections::BTreeMap;
 

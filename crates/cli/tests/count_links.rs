@@ -1,5 +1,5 @@
-//! An interface that is down, or goes down, or has no carrier, or is removed, while it is counted; and one
-//! whose packets are longer than XDP takes them in the driver.
+//! Counting on an interface that is down, goes down, has no carrier or is removed, and on one whose MTU is too large
+//! for native XDP.
 
 use lab::{Host, wait};
 use rustix::process::Signal;

@@ -1,4 +1,4 @@
-//! What people read of a count: lines in a pipe, a table on a terminal, a summary, and its end.
+//! Text output of a count: lines in a pipe, a table on a terminal, a summary, and the end.
 
 use lab::wait;
 use rustix::io::ioctl_fionread;

@@ -1,4 +1,4 @@
-//! What `tapline count` says when it cannot do what it was asked to, and how it exits.
+//! Error messages and exit statuses of `tapline count`.
 
 use crate::support::count::run;
 use crate::support::frames::frames;

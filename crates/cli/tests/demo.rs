@@ -1,4 +1,4 @@
-//! `tapline demo`: its file as tshark reads it, and that nothing else is left when it ends.
+//! `tapline demo`: its file as read by tshark, and that nothing else remains when it ends.
 
 use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt;

@@ -1,4 +1,4 @@
-//! What drop mode says when it cannot do what it was asked to, and how it exits.
+//! Error messages and exit statuses of drop mode.
 
 use lab::bpf::{AttachedXdpProgram, Insn, Program, ProgramKind, Reg, XdpAttachMode, XdpLink};
 use serde_json::json;

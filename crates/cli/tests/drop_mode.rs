@@ -1,4 +1,4 @@
-//! `tapline capture --mode drop`, with sockets that go on to work or do not, and tshark to read the file.
+//! `tapline capture --mode drop`: sockets of the host that keep or lose their packets, and files as read by tshark.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddrV4, TcpListener, TcpStream, UdpSocket};

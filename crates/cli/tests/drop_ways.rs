@@ -1,5 +1,5 @@
-//! The ways by which drop mode takes packets: which was taken, why not the better one, and what is left of it
-//! when the process is killed.
+//! The back ends of drop mode: which one is selected and why, and that nothing remains in the kernel when the process
+//! is killed.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! The line of an error says what failed, on what, why, and what to do.
+//! An error line states what failed, on what, why, and what to do.
 
 use crate::support::files::pcap;
 use crate::support::{Scene, assert_refused};

@@ -1,4 +1,4 @@
-//! `tapline extcap`: Debian's tshark and dumpcap drive it, and a test in the place of Wireshark's toolbar.
+//! `tapline extcap`, run by Debian's tshark and dumpcap, and by a test that acts as Wireshark's toolbar.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Write};

@@ -1,4 +1,4 @@
-//! Filters that take every packet there is: each way of capturing has them all.
+//! Filters that match every packet: each back end captures all packets.
 
 use crate::support::frames::frames;
 use crate::support::{RINGBUF, Scene};

@@ -1,4 +1,4 @@
-//! `tapline flows`: the figures of tshark, and every packet in one place.
+//! `tapline flows`, compared with tshark; every packet is accounted for once.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,4 +1,4 @@
-//! `tapline flows --ipfix`: tshark decodes what a collector gets, and nfdump is one.
+//! `tapline flows --ipfix`: messages as decoded by tshark and by nfdump.
 
 use std::fs::{self, File};
 use std::io::{Read, Write};

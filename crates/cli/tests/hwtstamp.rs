@@ -1,5 +1,4 @@
-//! Hardware time stamps by the program, from the command line to the file, with a device whose stamps are known
-//! (`lab/driver`).
+//! Hardware time stamps, from the command line to the file, with a device whose stamps are known (`lab/driver`).
 
 use lab::Host;
 use lab::stamp_device::{LINK, host, send, times};

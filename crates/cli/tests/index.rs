@@ -1,4 +1,4 @@
-//! `tapline index` and `read --index`: the same packets as without the index, by reading little.
+//! `tapline index` and `read --index`: the same packets as without the index, with few bytes read.
 
 use std::fs;
 use std::io::Write;

@@ -1,4 +1,4 @@
-//! `tapline latency`: what it tells of packets whose number and moment the test knows.
+//! `tapline latency`: its report of packets whose number and time the test knows.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

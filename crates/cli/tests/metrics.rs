@@ -1,4 +1,5 @@
-//! `--metrics` of commands beside `capture`, `count`, `ping` and `send`: counters while they run, beside known numbers of packets.
+//! `--metrics` of commands other than `capture`, `count`, `ping` and `send`: counters while they run, compared with
+//! known numbers of packets.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,4 +1,4 @@
-//! What is not there fails where it fails with ip(8), and is an empty list where it is one there.
+//! Missing objects are an error where they are one with ip(8), and an empty list where ip(8) prints one.
 
 use crate::support::stack::{batch, pair_host, refused, tapline};
 use lab::Host;

@@ -1,4 +1,4 @@
-//! Addresses are shown below their links, chosen and flushed as ip(8) does. Compared with its text and JSON.
+//! Addresses are printed below their links, selected and flushed as by ip(8). Compared with its text and JSON.
 
 use crate::support::stack::{done, json_of, objects, refused, theirs, trimmed};
 use lab::Host;

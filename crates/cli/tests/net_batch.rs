@@ -1,4 +1,4 @@
-//! A batch shows what it is asked for, where it is asked for, as `ip -batch` does.
+//! A batch prints the output of its commands in place, as `ip -batch` does.
 
 use std::io::Write;
 use std::process::{Output, Stdio};

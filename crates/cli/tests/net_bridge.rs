@@ -1,5 +1,5 @@
-//! Multicast groups and forwarding entries of bridges are made and shown as bridge(8) would. Compared with its
-//! JSON and its text.
+//! Bridge multicast groups and forwarding entries are added and shown as by bridge(8). Compared with its JSON and its
+//! text.
 
 use crate::support::PROGRAM;
 use crate::support::run::spawn;

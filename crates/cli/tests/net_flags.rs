@@ -1,4 +1,4 @@
-//! Flags that say how it is shown: counters of errors, colours, JSON in several lines. Compared with ip(8).
+//! Output flags: error counters, colours, JSON in several lines. Compared with ip(8).
 
 use crate::support::stack::{done, json_of, refused, theirs};
 use lab::Host;

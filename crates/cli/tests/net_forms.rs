@@ -1,5 +1,4 @@
-//! Conditions of rules, ports of bridges, choices of routes and neighbours: in the forms of iproute2. Compared
-//! with its JSON and its text.
+//! Options of rules, bridge ports, routes and neighbours, in iproute2's syntax. Compared with its JSON and its text.
 
 use std::collections::BTreeSet;
 use std::process::Stdio;

@@ -1,4 +1,4 @@
-//! Whatever `ip -json` and `bridge -json` show has the same key and value here, for a host with many kinds of objects.
+//! Every key and value of `ip -json` and `bridge -json` is the same here, for a host with many kinds of objects.
 
 use crate::support::stack::{done, find_missing, json_of, objects, theirs, words};
 use lab::Host;

@@ -1,5 +1,5 @@
-//! Links of kinds that a machine may lack, under user-mode-linux: what is left out on the command line is as
-//! with ip(8), and VRFs are found by their names.
+//! Link kinds that a machine may lack, under user-mode-linux: defaults on the command line are those of ip(8), and VRFs
+//! are found by name.
 
 use crate::UML;
 use crate::support::stack::{done, json_of, objects, tapline, theirs, trimmed};

@@ -1,4 +1,4 @@
-//! Commands do what those of ip(8) do that are typed alike. Compared with its text and JSON.
+//! Commands have the same effect as the same commands of ip(8). Compared with its text and JSON.
 
 use crate::support::stack::{done, json_of, objects, pair_host, refused, theirs, trimmed};
 use lab::Host;

@@ -1,4 +1,4 @@
-//! `tapline link` makes, changes and shows what ip(8) would. Compared with `ip -json`, key by key.
+//! `tapline link` adds, changes and shows links as ip(8) does. Compared with `ip -json`, key by key.
 
 use std::collections::BTreeSet;
 

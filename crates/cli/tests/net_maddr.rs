@@ -1,4 +1,4 @@
-//! Multicast addresses are those that ip(8) shows.
+//! Multicast addresses, compared with ip(8).
 
 use crate::support::stack::{done, json_of, objects, refused, theirs, trimmed};
 use lab::Host;

@@ -1,4 +1,4 @@
-//! What cannot be is told so that one knows what can; words stand where they may stand with ip(8).
+//! Errors for out-of-range values state the allowed range; keywords are accepted in the same positions as by ip(8).
 
 use crate::support::stack::{assert_refused, done, pair_host, refused};
 

@@ -1,5 +1,5 @@
-//! VLANs of ports are made and shown as bridge(8) would. Compared with its JSON and its text; the kernel needs
-//! `CONFIG_BRIDGE_VLAN_FILTERING`.
+//! VLANs of bridge ports are added and shown as by bridge(8). Compared with its JSON and its text. Requires a kernel
+//! with `CONFIG_BRIDGE_VLAN_FILTERING`.
 
 use crate::UML;
 use crate::support::PROGRAM;

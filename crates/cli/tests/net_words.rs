@@ -1,4 +1,4 @@
-//! Commands are shortened, refused and gathered in batches as iproute2's are.
+//! Commands are abbreviated, rejected and collected in batches as with iproute2.
 
 use crate::support::stack::{done, json_of, objects, refused, tapline, theirs, trimmed};
 use lab::Host;

@@ -1,4 +1,4 @@
-//! Tables on object storage: a server of Amazon S3 takes them, and DuckDB reads them there.
+//! Parquet files on object storage: an S3 server stores them, and DuckDB reads them from there.
 
 use std::fs;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! Object storage that cannot be used, and a spool without room.
+//! Unusable object storage, and a full spool.
 
 use std::ffi::OsStr;
 use std::fs;

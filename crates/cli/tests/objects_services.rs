@@ -1,5 +1,5 @@
-//! Uploads to Google Cloud Storage and Azure Blob Storage: servers written from the services' documentation take them. The bucket of
-//! one and the container of the other behave alike.
+//! Uploads to test servers for Google Cloud Storage and Azure Blob Storage, written from the services' documentation.
+//! The bucket of one and the container of the other behave alike.
 
 use std::fs;
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! Linux 6.1 under user-mode-linux, which has no tcx and is built without AF_XDP, BTF, tracepoints for
-//! programs and a compiler for them: what works there all the same, and what is said of the rest.
+//! Linux 6.1 under user-mode-linux, without tcx, AF_XDP, BTF, tracepoint programs and a BPF JIT: supported features
+//! work, and the others are rejected with an error.
 
 use std::fs;
 

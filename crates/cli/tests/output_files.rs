@@ -1,4 +1,4 @@
-//! Names that another user has prepared in a directory like /tmp are not written to, by any command that creates files.
+//! No command writes to a file name that another user has prepared in a directory like /tmp.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, chown, lchown, symlink};

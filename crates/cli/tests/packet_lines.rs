@@ -1,4 +1,4 @@
-//! tcpdump's letters: how packets are printed, on a pipe, on a terminal and by tshark.
+//! tcpdump's flags for printed packets, on a pipe, on a terminal and with tshark.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

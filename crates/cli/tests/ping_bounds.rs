@@ -1,4 +1,4 @@
-//! What bounds a run, or ends it: answers, memory, signals.
+//! Limits and ends of a run: replies, memory, signals.
 
 use std::net::Ipv4Addr;
 

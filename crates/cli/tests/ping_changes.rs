@@ -1,4 +1,4 @@
-//! Targets that change while the program runs: names that are looked up again, and a file that is read again.
+//! Targets that change during a run: repeated name lookups, and a file that is read again.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -1,4 +1,4 @@
-//! What `tapline ping` says to programs: JSON Lines and comma-separated values.
+//! Machine-readable output of `tapline ping`: JSON Lines and comma-separated values.
 
 use serde_json::{Value, json};
 

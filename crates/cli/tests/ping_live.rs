@@ -1,4 +1,4 @@
-//! `tapline ping --live`: what is drawn on a terminal, its keys, and its end.
+//! `tapline ping --live`: its screen, its keys, and its end.
 
 use std::process::Command;
 

@@ -1,4 +1,4 @@
-//! Targets by their names, of a resolver that the test is.
+//! Host names, answered by a resolver in the test.
 
 use std::collections::HashSet;
 use std::net::Ipv4Addr;

@@ -1,4 +1,4 @@
-//! `--paths`: the paths of equal-cost routes are told apart, compared with counters of the router between them.
+//! `--paths`: equal-cost paths are distinguished, compared with counters of the router between them.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

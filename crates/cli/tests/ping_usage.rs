@@ -1,4 +1,4 @@
-//! Targets as they are named, wrong usage, privileges.
+//! Names of targets, wrong usage, privileges.
 
 use std::fs::File;
 use std::process::Stdio;

@@ -1,4 +1,4 @@
-//! The forms of output of `tapline ping --backend xdp`, and what goes on beside it on the same interface.
+//! Output formats of `tapline ping --backend xdp`, and other traffic on the same interface.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! What `tapline ping --backend xdp` refuses, and says.
+//! What `tapline ping --backend xdp` rejects, and the error messages.
 
 use crate::ping_xdp::responder;
 use crate::support::ping::ping;

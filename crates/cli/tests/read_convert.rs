@@ -1,4 +1,4 @@
-//! Files converted, merged, cut and parted, beside what tcpdump, tshark and mergecap read.
+//! Files converted, merged, truncated and split, compared with tcpdump, tshark and mergecap.
 
 use std::path::Path;
 use std::process::Command;

@@ -1,4 +1,4 @@
-//! Broken files: what is before the break is delivered, and one line says where it is.
+//! Damaged files: packets before the damage are delivered, and one line states the offset.
 
 use std::io::{Read, Write};
 use std::process::Stdio;

@@ -1,4 +1,4 @@
-//! Filters: how they are told from files, what they select, beside tcpdump.
+//! Filters: how they are distinguished from files, and which packets they select, compared with tcpdump.
 
 use std::error::Error;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! All limits of rotation at once: each in turn is the one that ends a file, and the others are never reached.
+//! All rotation limits at once: each one in turn ends a file while the others are not reached.
 
 use std::fs;
 

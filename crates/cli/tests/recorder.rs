@@ -1,4 +1,4 @@
-//! The flight recorder: which packets the files of its triggers have, compared with the numbers sent.
+//! The flight recorder: the packets in the files of its triggers, compared with the numbers sent.
 
 use rustix::process::Signal;
 

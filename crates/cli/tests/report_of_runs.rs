@@ -1,4 +1,5 @@
-//! The pages of `ping --report` and `latency --report`, beside the kernel's counters and known numbers of packets.
+//! The pages of `ping --report` and `latency --report`, compared with the kernel's counters and known numbers of
+//! packets.
 
 use std::fs;
 

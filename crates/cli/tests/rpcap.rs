@@ -1,4 +1,4 @@
-//! rpcap, both ends of tapline against each other and against the ends in `rpcap_peer.py`: a known number of packets is sent, and
+//! rpcap between tapline's client and server and those in `rpcap_peer.py`: a known number of packets is sent, and
 //! tshark reads the files.
 
 use rustix::process::Signal;

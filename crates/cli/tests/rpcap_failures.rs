@@ -1,4 +1,4 @@
-//! rpcap, bad input: at the server from strangers, and at the client from a hostile server.
+//! Malformed rpcap input: to the server from clients, and to the client from a hostile server.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpStream};

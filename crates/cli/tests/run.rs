@@ -1,4 +1,4 @@
-//! `tapline run`: the program gets the library, or a reason why it cannot.
+//! `tapline run`: the program runs with the library, or an error states why it cannot.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown};

@@ -1,5 +1,5 @@
-//! What `tapline send` changes and where else it sends: addresses and checksums as tshark reads them before and after,
-//! files, metrics, progress, memory.
+//! How `tapline send` changes packets, compared with tshark before and after; its other outputs: files, metrics,
+//! progress; and its memory.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::process::Stdio;

@@ -1,5 +1,5 @@
-//! `tapline send` on an interface that takes no more packets, or ceases to be what it was. The account is compared with the
-//! counters of the far end.
+//! `tapline send` on an interface that accepts no more packets, or changes. The account is compared with the counters
+//! of the far end.
 
 use serde_json::json;
 

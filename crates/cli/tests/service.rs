@@ -1,4 +1,4 @@
-//! The unit templates of `packaging/systemd`, under a systemd of the test's own.
+//! The unit templates of `packaging/systemd`, under a test systemd.
 
 use std::path::Path;
 

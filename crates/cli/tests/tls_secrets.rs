@@ -1,5 +1,5 @@
-//! TLS secrets in capture files: of a key log that grows during a capture, and of one that is added later. A real session
-//! by openssl, decrypted by tshark.
+//! TLS secrets in capture files, from a key log that grows during a capture and from one that is added later. tshark
+//! decrypts a real session of openssl.
 
 use std::fmt::Write;
 use std::fs;

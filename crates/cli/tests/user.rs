@@ -1,4 +1,4 @@
-//! `--user`: the user of every thread, as the kernel has it, and whose the files are.
+//! `--user`: the user of every thread according to the kernel, and the owner of the files.
 
 use std::collections::BTreeSet;
 use std::fs::{self, Permissions};

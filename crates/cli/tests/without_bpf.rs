@@ -1,5 +1,4 @@
-//! Kernels without bpf(2), and without ring buffers for programs, in whose place a seccomp filter refuses
-//! what they would refuse.
+//! Kernels without bpf(2) and without BPF ring buffers, simulated by a seccomp filter.
 
 use std::thread;
 

@@ -1,4 +1,4 @@
-//! What native code is beside its verdicts.
+//! Properties of native code other than its verdicts.
 #![cfg(all(
     any(target_arch = "x86_64", target_arch = "aarch64"),
     target_endian = "little"

@@ -1,4 +1,4 @@
-//! A plain route is said and read without memory of its own.
+//! A plain route is encoded and decoded without memory allocations.
 
 use std::net::{IpAddr, Ipv4Addr};
 

@@ -1,5 +1,5 @@
-//! Whatever lengths a message announces, and wherever it ends: readers end, and say where they stopped. The
-//! messages are requests of ours, with each of their bytes changed.
+//! Messages with wrong lengths or truncated at any byte: parsers stop, and report the offset. The messages are
+//! tapline's requests, with each of their bytes changed.
 
 use netlink::codec::{Request, messages};
 use netlink::explain::{Explanation, explain};

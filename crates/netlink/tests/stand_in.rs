@@ -1,5 +1,5 @@
-//! All that speaks with a kernel is tested here without one: against a kernel that stands in, through
-//! transports that fail, and from a recording. Expected is what was asked of the stand-in.
+//! Communication with the kernel, tested without one: against a fake kernel, through failing transports, and from a
+//! recording. The tests compare the requests that the fake kernel receives.
 
 use netlink::transport::{FakeKernel, Fault, Faulty, Player, Recorder, Spoken};
 use netlink::{

@@ -1,4 +1,4 @@
-//! Python's and Perl's modules for libpcap, with libpcap and with this library: they give programs the same.
+//! Python's and Perl's modules for libpcap return the same with libpcap and with this library.
 
 use std::process::Command;
 

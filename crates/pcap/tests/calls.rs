@@ -1,4 +1,5 @@
-//! Every call on every kind of handle: statuses, texts and files are libpcap's, except for what is listed here.
+//! Every call on every kind of handle: statuses, texts and files equal libpcap's, except for the differences listed
+//! here.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,4 +1,5 @@
-//! Filters: what this library compiles runs in the kernel and in libpcap's interpreter, with the verdicts of libpcap's programs.
+//! Filters: the programs of this library run in the kernel and in libpcap's interpreter, with the same verdicts as
+//! libpcap's programs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;

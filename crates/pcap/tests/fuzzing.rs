@@ -1,4 +1,4 @@
-//! What libpcap's fuzz targets need of this library: panics that end the process, and inputs of every link-layer header type.
+//! Requirements of libpcap's fuzz targets: panics end the process, and inputs have every link-layer header type.
 
 use std::collections::BTreeSet;
 use std::fs;

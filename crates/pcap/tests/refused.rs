@@ -1,4 +1,4 @@
-//! Packets that a handle refuses: calls end nevertheless, and filters see tagged packets as the kernel does.
+//! Packets that the filter of a handle rejects: calls still return, and filters see tagged packets as the kernel does.
 
 use std::path::PathBuf;
 

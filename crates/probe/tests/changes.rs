@@ -1,4 +1,4 @@
-//! Targets that are added, removed, and change their addresses while the run lasts.
+//! Targets that are added, removed, or change their addresses during a run.
 
 use std::collections::BTreeMap;
 use std::io;

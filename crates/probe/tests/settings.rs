@@ -1,4 +1,4 @@
-//! Targets with counts, intervals, timeouts and payloads of their own, and payloads without room for a cookie.
+//! Targets with separate counts, intervals, timeouts and payloads, and payloads that are too short for a cookie.
 
 use std::time::Duration;
 

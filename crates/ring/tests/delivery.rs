@@ -1,4 +1,4 @@
-//! When packets are delivered, and whether a ring wraps around correctly.
+//! When packets are delivered, and that a ring wraps around correctly.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Rings that replace each other while frames arrive, compared with the number sent.
+//! Rings that replace each other while frames arrive, compared with the number of frames sent.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;

@@ -1,5 +1,5 @@
-//! What a device tells an XDP program about packets. A veth device has no clock; it has a hash, which is compared with the
-//! one that the kernel gives to packet sockets. A device with a clock that strips VLAN tags is in `lab/tests/hwtstamp.rs`.
+//! Metadata that a device passes to XDP programs. A veth device has no clock, but a hash, which is compared with the
+//! one that packet sockets receive. `lab/tests/hwtstamp.rs` tests a device with a clock that strips VLAN tags.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::Ordering;

@@ -1,4 +1,5 @@
-//! Files that other users have prepared are not written to. Needs root: it makes files of other users.
+//! tapline does not write to files that other users have prepared. Requires root, because it creates files of other
+//! users.
 
 use std::fs::{self, File, Permissions};
 use std::io::{ErrorKind, Read, Write};

@@ -1,4 +1,4 @@
-//! The file contents after write errors, and whether the counters match.
+//! File contents after write errors, and that the counters match.
 
 use std::error::Error;
 use std::ffi::OsStr;

@@ -1,4 +1,4 @@
-//! Indexes that grow with the files: beside those of the finished files, which the index of a file reads again.
+//! Indexes that grow with the files, compared with indexes of the finished files.
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read};

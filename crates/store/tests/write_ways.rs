@@ -1,5 +1,5 @@
-//! Common packets have a fast encoder. Rotation requires the general encoder: with a rule that never applies, the same
-//! packets must give the same file.
+//! Common packets have a fast encoder. Rotation requires the general encoder: with a limit that is never reached, the
+//! same packets must give the same file.
 
 use std::num::NonZeroU64;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Drop mode with a short snap length: memory filled by a program on each CPU, while all CPUs receive.
+//! Drop mode with a short snaplen: slots that a program fills on each CPU, while all CPUs receive.
 
 #![cfg(target_arch = "x86_64")]
 

@@ -1,4 +1,5 @@
-//! What an older kernel has to do too: accept the programs that count streams, and those of captures; send by AF_XDP.
+//! Features under an older kernel: it accepts the programs that count streams and those of captures, and sends through
+//! AF_XDP.
 
 use tapline::count::{CountDirection, IngressHook, XdpAttachMode};
 

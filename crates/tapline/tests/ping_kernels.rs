@@ -1,4 +1,4 @@
-//! The XDP back end under other kernels than that of this machine, and by VLANs, which not every kernel has.
+//! The XDP back end under other kernels, and on VLAN interfaces, which not every kernel supports.
 
 use bpf::{Insn, Program, ProgramKind, Reg, XdpAttachMode, XdpLink};
 use lab::{Host, Net};

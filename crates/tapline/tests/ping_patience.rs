@@ -1,4 +1,4 @@
-//! Replies that are read in batches are reported as if each were read by itself.
+//! Replies that are read in batches are reported as if each were read separately.
 
 use std::time::{Duration, Instant};
 

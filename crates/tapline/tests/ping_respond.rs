@@ -1,4 +1,5 @@
-//! The responder: its answers beside those of the kernel, what it leaves to the kernel, and its limit.
+//! The responder: its replies compared with the kernel's, the requests that it leaves to the kernel, and its rate
+//! limit.
 
 use std::time::Duration;
 

@@ -1,4 +1,5 @@
-//! The XDP back end: what it sends is what the other host's kernel or responder counts, and only answers count.
+//! The XDP back end: its requests agree with the counters of the other host's kernel or responder, and only genuine
+//! replies count.
 
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! Replies that are none, many of them beside the true ones, and more kinds of errors than are counted separately.
+//! Many forged replies beside genuine ones, and more kinds of errors than are counted separately.
 
 use std::cell::Cell;
 use std::fs;

@@ -1,4 +1,4 @@
-//! Limits of the interface that the XDP back end holds: its MTU, and the rate on an uplink.
+//! Limits of the interface that the XDP back end respects: the MTU, and the rate on an uplink.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! An index never hides a packet: what a filter accepts, its keys are found.
+//! An index never hides a packet: the keys of every packet that a filter accepts are found.
 
 use std::fs;
 use std::net::IpAddr;

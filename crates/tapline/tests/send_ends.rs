@@ -1,4 +1,4 @@
-//! Send jobs that stop, fail or fall behind: how soon they end, and what their account says.
+//! Send jobs that stop, fail or fall behind: how soon they end, and their account.
 
 use std::sync::mpsc::channel;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! The generator from the library: no allocation, no panic on any text, and what arrives is what was made.
+//! The generator of the library: no allocation, no panic on any text, and the generated packets arrive.
 
 use allocation_counter::measure;
 use proptest::prelude::*;

@@ -1,4 +1,4 @@
-//! The ways to a device: contents, order and account on each, and the choice among them.
+//! The send paths: contents, order and account of each, and the automatic selection.
 
 use bpf::{Insn, Program, ProgramKind, Reg, XdpAttachMode, XdpLink};
 use lab::Host;

@@ -1,6 +1,6 @@
-//! Datagrams that are lost, cut off or late, and lists that change under way: for every kind of object the answer
-//! is right or a clear error. What the kernel said is recorded and played again with the faults; compared with
-//! what it said without.
+//! Lost, truncated and late datagrams, and lists that change during a dump: for every kind of object the result is
+//! correct or a clear error. The kernel's datagrams are recorded and replayed with faults; the results are compared
+//! with those without faults.
 
 mod check;
 mod tape;

@@ -1,5 +1,5 @@
-//! Links of every kind: made by us and by iproute2 they are the same, to iproute2 and to us; the words of
-//! its command line mean to us what they mean to it; its JSON is ours.
+//! Links of every kind: tapline and iproute2 create the same links, show them alike, understand the same command line,
+//! and print the same JSON.
 
 mod bond;
 mod bridge;

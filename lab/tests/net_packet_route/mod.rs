@@ -1,5 +1,5 @@
-//! Every message that netlink-packet-route knows is read by it as by us: what the kernel tells, and what we ask
-//! for. What one of the two does not know is named in `names.rs`.
+//! Every message that netlink-packet-route supports is parsed alike by it and by tapline: the kernel's replies and
+//! tapline's requests. `names.rs` lists what only one of them supports.
 
 mod compare;
 mod fix;

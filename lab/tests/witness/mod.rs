@@ -1,4 +1,4 @@
-//! iproute2 as a witness of what is there, and as a hand that makes it.
+//! Helpers for tests that configure and inspect hosts with iproute2.
 
 use std::fmt::Debug;
 use std::net::IpAddr;

@@ -1,4 +1,4 @@
-//! What is wrong with a run.
+//! Checks the result of a run.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
-//! Commands without descriptors and memory, with short reads and writes and a clock that steps, killed at any moment, and
-//! whose interface goes away.
+//! Commands without descriptors and memory, with short reads and writes, clock steps, kills, and interfaces that
+//! disappear.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Whoever takes a command over can do nothing but what the command itself does.
+//! An attacker who compromises a command can only do what the command itself does.
 
 use std::fs;
 use std::net::TcpStream;

@@ -1,4 +1,4 @@
-//! Commands whose disk is full: a file system of 64 KiB in a mount namespace of their own.
+//! Commands on a full disk: a file system of 64 KiB in a separate mount namespace.
 
 use std::fs;
 

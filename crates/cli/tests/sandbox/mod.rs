@@ -1,5 +1,5 @@
-//! The sandbox: the system calls that it allows are those that the commands make, and whoever takes a command over can do
-//! nothing else.
+//! The sandbox permits exactly the system calls that the commands make, and an attacker who compromises a command can
+//! do nothing else.
 
 mod attacks;
 #[path = "../../src/sandbox/calls.rs"]

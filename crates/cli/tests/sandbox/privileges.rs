@@ -1,4 +1,4 @@
-//! The capabilities of each thread, as the kernel has them.
+//! The capabilities of each thread, as the kernel reports them.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,4 +1,4 @@
-//! Commands with terminals, pipes and interfaces that go, which make calls that no other command makes.
+//! Commands with terminals, pipes and disappearing interfaces, which make calls that no other command makes.
 
 use super::{CAPTURE_FILE, scene};
 use crate::support::run::spawn;

@@ -1,4 +1,4 @@
-//! A resolver that the test is.
+//! A DNS resolver in the test.
 
 use std::collections::HashMap;
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};

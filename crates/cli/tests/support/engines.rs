@@ -1,4 +1,4 @@
-//! Engines that read what the program writes.
+//! DuckDB and other engines that read Parquet and Arrow files.
 
 use std::process::Stdio;
 

@@ -1,4 +1,4 @@
-//! What a sender asks of idle CPUs, as the kernel reports it.
+//! What a sender requests of idle CPUs, as the kernel reports it.
 
 use std::fs::File;
 use std::io::Read;
