@@ -65,36 +65,36 @@ pcap-library:
 
 test:
 	@packaging/need.sh test
-	@packaging/test.sh
+	@tools/test.sh
 
 # Debian's Chromium takes 124 MB of download, so that make test does without it.
 browser:
 	@packaging/need.sh browser
 	cargo build --locked -p tapline-cli
-	packaging/browser.sh target/debug/tapline target/browser
+	tools/browser.sh target/debug/tapline target/browser
 
 # Prometheus takes 19 MB of download.
 dashboard:
 	@packaging/need.sh dashboard
 	cargo build --locked -p tapline-cli
-	packaging/dashboard.sh target/debug/tapline
+	tools/dashboard.sh target/debug/tapline
 
 # PySpark takes 400 MB of download and needs Java, so that make test does without it.
 engines:
 	@packaging/need.sh engines
 	cargo build --locked -p tapline-cli
-	packaging/engines.sh target/debug/tapline target/engines
+	tools/engines.sh target/debug/tapline target/engines
 
 # Azurite takes 190 MB of packages and needs Node.js, so that make test does without it.
 azurite:
 	@packaging/need.sh azurite
 	cargo build --locked -p tapline-cli
-	packaging/azurite.sh target/debug/tapline target/azurite
+	tools/azurite.sh target/debug/tapline target/azurite
 
 # What the bench of flows compares with is unpacked into target/flow-peers.
 bench: build c-library pcap-library
 	@packaging/need.sh bench
-	@packaging/flow-peers.sh target/flow-peers
+	@tools/flow-peers.sh target/flow-peers
 	cargo bench --locked -p tapline-lab --bench capture -- $(BENCH_FLAGS)
 	cargo bench --locked -p tapline-lab --bench pull -- $(BENCH_FLAGS)
 	cargo bench --locked -p tapline-lab --bench c_library -- $(BENCH_FLAGS)
@@ -137,7 +137,7 @@ sbom:
 same-build:
 	@packaging/need.sh sbom
 	cargo build --locked -p tapline-cli
-	@packaging/same-build.sh target/debug/tapline
+	@tools/same-build.sh target/debug/tapline
 
 reproducible:
 	@packaging/need.sh build
@@ -152,7 +152,7 @@ package:
 
 aarch64:
 	@packaging/need.sh aarch64
-	@packaging/aarch64.sh
+	@tools/aarch64.sh
 
 SOAK_MINUTES ?= 60
 soak:
@@ -184,28 +184,28 @@ sandbox-calls:
 kernels:
 	@packaging/need.sh test
 	cargo test --workspace --test main --locked --no-run
-	@packaging/kernels.sh target/kernels
+	@tools/kernels.sh target/kernels
 
 FUZZ_SECONDS ?= 60
 fuzz:
 	@packaging/need.sh fuzz
-	@packaging/fuzz.sh $(FUZZ_SECONDS)
+	@tools/fuzz.sh $(FUZZ_SECONDS)
 
 .PHONY: fuzz-coverage
 fuzz-coverage:
 	@packaging/need.sh fuzz
-	@packaging/fuzz-coverage.sh target/fuzz-coverage target/fuzz-coverage/coverage.md
+	@tools/fuzz-coverage.sh target/fuzz-coverage target/fuzz-coverage/coverage.md
 
 # libpcap's sources are Debian's, or those in LIBPCAP_SOURCE.
 .PHONY: libpcap-programs libpcap-fuzz
 libpcap-programs: pcap-library
 	@packaging/need.sh libpcap
-	@packaging/libpcap-programs.sh $(PCAP_LIBRARY)
+	@tools/libpcap-programs.sh $(PCAP_LIBRARY)
 
 LIBPCAP_FUZZ_SECONDS ?= 3600
 libpcap-fuzz:
 	@packaging/need.sh libpcap
-	@packaging/libpcap-fuzz.sh $(LIBPCAP_FUZZ_SECONDS)
+	@tools/libpcap-fuzz.sh $(LIBPCAP_FUZZ_SECONDS)
 
 # Wireshark's folder for capture plug-ins: that of the installed tshark, or below a PREFIX of one's own.
 EXTCAP ?= $(shell packaging/extcap-folder.sh $(PREFIX))

@@ -3,7 +3,7 @@
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rustc-cdylib-link-arg=-Wl,-soname,libtapline_pcap.so.1");
-    // Set by packaging/libpcap-fuzz.sh.
+    // Set by tools/libpcap-fuzz.sh.
     println!("cargo::rustc-check-cfg=cfg(fuzzing)");
     // Its own calls stay inside, also where a program has loaded libpcap before.
     println!("cargo::rustc-cdylib-link-arg=-Wl,-Bsymbolic");

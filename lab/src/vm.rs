@@ -15,7 +15,7 @@ use crate::rerun;
 use crate::skip::Feature;
 use crate::tool;
 
-/// A kernel unpacked by `packaging/kernel.sh`, and the programs to boot it.
+/// A kernel unpacked by `tools/kernel.sh`, and the programs to boot it.
 pub const NEWER_KERNEL: Feature = Feature {
     name: "a newer kernel in QEMU",
     probe: || probe(NEWER),
@@ -45,7 +45,7 @@ fn probe(variable: &str) -> Result<(), String> {
 
 fn folder(variable: &str) -> Result<PathBuf, String> {
     let folder = env::var_os(variable).map(PathBuf::from);
-    folder.ok_or_else(|| format!("{variable} names no folder that packaging/kernel.sh has filled"))
+    folder.ok_or_else(|| format!("{variable} names no folder that tools/kernel.sh has filled"))
 }
 
 /// A newer kernel in QEMU.

@@ -45,7 +45,7 @@ fn a_panic_ends_the_process_in_fuzz_builds_only() {
     let (status, printed, said) = built_with(&["--cfg", "fuzzing"]);
     assert_eq!((status.signal(), &*printed), (Some(libc::SIGABRT), ""));
     assert!(said.contains("seen"), "{said}");
-    let script = repository().join("packaging/libpcap-fuzz.sh");
+    let script = repository().join("tools/libpcap-fuzz.sh");
     let script = fs::read_to_string(script).expect("a script");
     assert!(script.contains("--cfg fuzzing"));
 }
@@ -54,7 +54,7 @@ fn a_panic_ends_the_process_in_fuzz_builds_only() {
 #[test]
 fn inputs_of_the_filter_target_have_the_link_type_of_their_filter() {
     let folder = tempfile::tempdir().expect("a folder");
-    let script = repository().join("packaging/libpcap-seeds.py");
+    let script = repository().join("tools/libpcap-seeds.py");
     succeed(
         Command::new("python3")
             .arg(script)

@@ -1,7 +1,7 @@
 //! Cost of flows, and of packets as columns: compares `tapline flows` with nfpcapd, softflowd, pmacctd and argus in one run.
 //!
 //! `cargo bench -p tapline-lab --bench flows -- [--rounds N | --quick] [--only flows|live|columns] [--tapline FILE]...` requires a release
-//! build of tapline, the peers that `packaging/flow-peers.sh target/flow-peers` unpacks, 1 GB in /dev/shm, and an otherwise idle machine.
+//! build of tapline, the peers that `tools/flow-peers.sh target/flow-peers` unpacks, 1 GB in /dev/shm, and an otherwise idle machine.
 //!
 //! Each program reads the same capture file: 100 000 flows in turn, whose times are those of 1 Mpps. The file is in memory. Each
 //! writes or sends its flows as it does by itself: nfpcapd and argus to a file of their own format, pmacctd as CSV, softflowd by
@@ -304,7 +304,7 @@ impl Bench {
         let path = unpacked.join(program);
         assert!(
             path.is_file(),
-            "{} is missing: packaging/flow-peers.sh target/flow-peers",
+            "{} is missing: tools/flow-peers.sh target/flow-peers",
             path.display()
         );
         let mut command = host.command(path.to_str().expect("UTF-8"));

@@ -44,7 +44,7 @@ tested() {
     esac
 }
 
-RUSTC_WRAPPER=$PWD/packaging/instrument.sh RUSTFLAGS="--cfg fuzzing" CARGO_INCREMENTAL=0 \
+RUSTC_WRAPPER=$PWD/tools/instrument.sh RUSTFLAGS="--cfg fuzzing" CARGO_INCREMENTAL=0 \
     cargo +nightly build --quiet --locked --manifest-path lab/fuzz/Cargo.toml --target-dir "$folder/target" --bins
 {
     echo "# What the fuzz targets reach"
@@ -53,7 +53,7 @@ RUSTC_WRAPPER=$PWD/packaging/instrument.sh RUSTFLAGS="--cfg fuzzing" CARGO_INCRE
     echo "before any fuzzing. \`make fuzz\` starts from the same seeds."
     echo
     echo "- **Seeds** are the captures in \`lab/corpus/captures\` and \`lab/corpus/made\`, the folder of \`lab/corpus\` that has the target's name,"
-    echo "  and packets of the captures in the form that the target reads (\`packaging/fuzz-seeds.py\`). Of each, $max_bytes bytes are read."
+    echo "  and packets of the captures in the form that the target reads (\`tools/fuzz-seeds.py\`). Of each, $max_bytes bytes are read."
     echo "- **Tests** names files and folders below \`crates\`. Code beside them that the target also runs is not counted."
     echo "- **Lines and regions** are those that llvm-cov counts in tapline's crates, which $(rustc +nightly --version | cut -d ' ' -f 1,2) builds"
     echo "  with \`-C instrument-coverage\`. Each program runs its seeds once (\`-runs=0\`)."
@@ -69,7 +69,7 @@ for source in lab/fuzz/fuzz_targets/*.rs; do
     seeds=(lab/corpus/captures lab/corpus/made)
     [ ! -d "lab/corpus/$target" ] || seeds+=("lab/corpus/$target")
     rm -rf "$folder/seeds"
-    packaging/fuzz-seeds.py "$target" "$folder/seeds" lab/corpus/captures/* lab/corpus/filters/captures/*
+    tools/fuzz-seeds.py "$target" "$folder/seeds" lab/corpus/captures/* lab/corpus/filters/captures/*
     seeds+=("$folder/seeds")
     LLVM_PROFILE_FILE=$folder/$target.profraw "$program" -runs=0 -max_len=$max_bytes "${seeds[@]}" >"$folder/$target.log" 2>&1 ||
         { tail -n 5 "$folder/$target.log" >&2; exit 1; }

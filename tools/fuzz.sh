@@ -14,7 +14,7 @@ for target in "${targets[@]}"; do
     [ -d "../corpus/$target" ] && seeds+=("../corpus/$target")
     made=../../target/fuzz-seeds/$target
     rm -rf "$made"
-    ../../packaging/fuzz-seeds.py "$target" "$made" ../corpus/captures/* ../corpus/filters/captures/*
+    ../../tools/fuzz-seeds.py "$target" "$made" ../corpus/captures/* ../corpus/filters/captures/*
     seeds+=("$made")
     case $target in
     read | read_stream | merge | index | report | columns) words=pcapng ;;

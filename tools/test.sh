@@ -21,7 +21,7 @@ export TAPLINE_SKIPS=$work/skips
 
 # Tests that need these kernels are skipped, and counted, where they are missing.
 kernel=$PWD/target/kernel older=$PWD/target/older-kernel
-[ "$(uname -m)" != x86_64 ] || { packaging/kernel.sh "$kernel"; packaging/kernel.sh "$older" bookworm; } || true
+[ "$(uname -m)" != x86_64 ] || { tools/kernel.sh "$kernel"; tools/kernel.sh "$older" bookworm; } || true
 [ ! -e "$kernel/order" ] || export TAPLINE_LAB_KERNEL=$kernel
 [ ! -e "$older/order" ] || export TAPLINE_LAB_OLDER_KERNEL=$older
 

@@ -4,7 +4,7 @@
 set -euo pipefail
 
 program=$(realpath "$1")
-cd "$(dirname "$0")"
+cd "$(dirname "$0")/../packaging"
 promtool check rules prometheus/tapline-alerts.yml
 (cd prometheus && promtool test rules tapline-alerts-test.yml)
-exec unshare --net --mount --pid --fork --kill-child --mount-proc python3 dashboard.py "$program" grafana/tapline.json prometheus/tapline-alerts.yml
+exec unshare --net --mount --pid --fork --kill-child --mount-proc python3 ../tools/dashboard.py "$program" grafana/tapline.json prometheus/tapline-alerts.yml
