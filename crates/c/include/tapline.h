@@ -982,7 +982,7 @@ typedef struct tapline_generator_options {
   tapline_text sources;
   // Destination ports: `53`, `1000-1999`. Default: 9.
   tapline_text destination_ports;
-  // Source ports. Default: 9.
+  // Source ports. Default: 49152.
   tapline_text source_ports;
   // Lengths of the frames in bytes, without FCS: `60`, `random:60-1514`. Default: 60, or as short as the kind allows.
   tapline_text sizes;

@@ -39,7 +39,7 @@ pub struct tapline_generator_options<'a> {
     pub sources: Text<'a>,
     /// Destination ports: `53`, `1000-1999`. Default: 9.
     pub destination_ports: Text<'a>,
-    /// Source ports. Default: 9.
+    /// Source ports. Default: 49152.
     pub source_ports: Text<'a>,
     /// Lengths of the frames in bytes, without FCS: `60`, `random:60-1514`. Default: 60, or as short as the kind allows.
     pub sizes: Text<'a>,

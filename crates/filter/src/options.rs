@@ -69,7 +69,8 @@ pub struct FilterOptions {
     pub link: LinkType,
     /// Where the program runs.
     pub target: FilterTarget,
-    /// LoopbackAddress families in [`LinkType::Null`] and [`LinkType::Loop`] packets.
+    /// Numbers of the address families in the header of [`LinkType::Null`] and [`LinkType::Loop`]
+    /// packets.
     pub families: LoopbackFamilies,
     /// Bytes to keep of a packet that matches. Default: [`DEFAULT_SNAPLEN`].
     pub snaplen: u32,

@@ -19,8 +19,8 @@ use super::links::{CountedLink, LinkMonitor, LinkState};
 use super::options::{CountClass, CountDirection, CountOptions};
 use super::point::{CountPoint, PacketDirection};
 use super::point_counter::{CountedInterface, PointCounter, SharedTables, reject_empty};
-use super::reading::{Baselines, Reading};
 use super::schedule::{Schedule, WakeUp, is_readable, nanoseconds};
+use super::snapshot::{Baselines, CounterSnapshot};
 use super::streams::StreamTotals;
 use crate::stop::{Stop, Stopper};
 
@@ -53,8 +53,8 @@ pub struct Count {
     links: Vec<LinkMonitor>,
     schedule: Schedule,
     warnings: Vec<(String, FilterWarning)>,
-    /// The reading at the end of the last interval.
-    last: Reading,
+    /// The snapshot at the end of the last interval.
+    last: CounterSnapshot,
     stop: Stop,
     wake_up: WakeUp,
     end: Option<CountEnd>,
@@ -137,7 +137,7 @@ impl Count {
             streams,
             watch,
             netlink,
-            last: Reading::default(),
+            last: CounterSnapshot::default(),
             schedule,
             stop,
             wake_up,
@@ -148,7 +148,7 @@ impl Count {
         Ok(count)
     }
 
-    /// The points where packets are active: each interface in the order of the options, ingress first.
+    /// The points where packets are counted: each interface in the order of the options, ingress first.
     pub fn points(&self) -> impl ExactSizeIterator<Item = &CountPoint> {
         self.counters.iter().map(|counter| &counter.point)
     }
@@ -185,8 +185,8 @@ impl Count {
     /// # Errors
     /// [`CountError::Read`].
     pub fn read(&mut self) -> Result<CountTotals, CountError> {
-        let reading = self.reading()?;
-        Ok(reading.totals(&self.classes, self.schedule.start_ns))
+        let snapshot = self.snapshot()?;
+        Ok(snapshot.totals(&self.classes, self.schedule.start_ns))
     }
 
     /// What has become of the stamped packets so far. Empty without [`CountOptions::streams`]. Cost: two system calls and a copy
@@ -205,7 +205,7 @@ impl Count {
 
     /// Waits for the end of the interval. Returns `None` if the count has ended, after its last interval.
     ///
-    /// If the caller is late, the interval is longer: no packet is missed or active twice. An interface
+    /// If the caller is late, the interval is longer: no packet is missed or counted twice. An interface
     /// that goes down does not end the count; one that is removed does.
     ///
     /// # Errors
@@ -255,9 +255,9 @@ impl Count {
     /// # Errors
     /// [`CountError::Read`].
     pub fn end_interval(&mut self) -> Result<CountInterval, CountError> {
-        let reading = self.reading()?;
-        let interval = reading.since(&self.last, &self.classes);
-        self.last = reading;
+        let snapshot = self.snapshot()?;
+        let interval = snapshot.since(&self.last, &self.classes);
+        self.last = snapshot;
         Ok(interval)
     }
 
@@ -295,8 +295,7 @@ impl Count {
         })
     }
 
-    /// Counts another class from now on; it comes last. No packet is missed by the others, or active
-    /// twice.
+    /// Adds a class, which comes last. The other classes miss no packet and count none twice.
     ///
     /// # Errors
     /// [`CountError`]; the count is unchanged then.
@@ -312,8 +311,8 @@ impl Count {
         added
     }
 
-    /// Counts the class called `name` no longer, and gives its last totals; what it active since the
-    /// last interval is in those only.
+    /// Removes the class `name` and returns its final totals. They include the packets counted since
+    /// the last interval, which no interval reports.
     ///
     /// # Errors
     /// As [`Count::add_class`].
@@ -332,8 +331,8 @@ impl Count {
         let changed = self.change(&classes);
         let has_changed = changed.is_ok();
         let is_quiet = has_changed && wait_for_programs().is_ok();
-        let reading = match changed.and_then(|()| self.reading()) {
-            Ok(reading) => reading,
+        let snapshot = match changed.and_then(|()| self.snapshot()) {
+            Ok(snapshot) => snapshot,
             Err(error) => {
                 for (counter, filters) in self.counters.iter_mut().zip(filters) {
                     counter.loaded.filters.insert(position, filters);
@@ -344,7 +343,7 @@ impl Count {
                 return Err(error);
             }
         };
-        let totals = reading.totals(std::slice::from_ref(&removed), self.schedule.start_ns);
+        let totals = snapshot.totals(std::slice::from_ref(&removed), self.schedule.start_ns);
         self.classes = classes;
         self.baselines.remove(&removed.slot.serial);
         self.warnings.retain(|(class, _)| class != name);
@@ -408,9 +407,9 @@ impl Count {
         armed.map_err(|source| CountError::Wait { source })
     }
 
-    fn reading(&mut self) -> Result<Reading, CountError> {
+    fn snapshot(&mut self) -> Result<CounterSnapshot, CountError> {
         let groups = self.groups.as_mut();
-        Reading::take(&self.counters, &self.classes, &self.baselines, groups)
+        CounterSnapshot::take(&self.counters, &self.classes, &self.baselines, groups)
     }
 
     fn add_counted(&mut self, active: ActiveClass) -> Result<(), CountError> {

@@ -43,8 +43,8 @@ mod links;
 mod options;
 mod point;
 mod point_counter;
-mod reading;
 mod schedule;
+mod snapshot;
 mod streams;
 
 pub use attach::{filters_outlive_process, remove_leftover_filters};

@@ -7,7 +7,7 @@ use rustix::net::{AddressFamily, SocketType, socket};
 use tapline::ping::targets::Targets;
 use tapline::ping::{ProbeCounts, Prober};
 
-/// ProbeCounts and round trips.
+/// Probe counters and round-trip times of one target, or of all.
 pub struct PingFigures {
     pub counts: ProbeCounts,
     /// `None` without an answer in time.

@@ -291,7 +291,7 @@ impl FunctionWriter<'_, '_> {
             if let Some(entry) = self.alone[id.0 as usize].take() {
                 let part_of = entry.part_of;
                 self.enter(entry);
-                self.ask(id, part_of);
+                self.write_node(id, part_of);
             }
         }
         self.ends();
@@ -302,8 +302,8 @@ impl FunctionWriter<'_, '_> {
         self.state = entry.state;
     }
 
-    /// RunWrites the code of one node.
-    fn ask(&mut self, id: NodeId, part_of: Option<NodeId>) {
+    /// Writes the code of one node.
+    fn write_node(&mut self, id: NodeId, part_of: Option<NodeId>) {
         match self.input.filter.graph.node(id) {
             Node::Test { test, yes, no } => {
                 let condition = self.condition(test, true);

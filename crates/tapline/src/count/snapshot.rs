@@ -1,4 +1,4 @@
-//! ClassCounters at one moment, and what happened between two.
+//! A snapshot of all counters, and the difference of two snapshots.
 
 use std::collections::HashMap;
 
@@ -12,7 +12,7 @@ use super::point_counter::{ClassCounters, PointCounter};
 
 /// All counters, read at one time.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Reading {
+pub(super) struct CounterSnapshot {
     pub at_ns: u64,
     pub monotonic_ns: u64,
     /// By the serial number of a class: its counters at each point.
@@ -23,14 +23,14 @@ pub(super) struct Reading {
 /// The counters of each class when it was added, by point.
 pub(super) type Baselines = HashMap<u32, Vec<ClassCounters>>;
 
-impl Reading {
+impl CounterSnapshot {
     pub fn take(
         counters: &[PointCounter],
         classes: &[ActiveClass],
         baselines: &Baselines,
         groups: Option<&mut GroupTable>,
     ) -> Result<Self, CountError> {
-        let mut reading = Self {
+        let mut snapshot = Self {
             at_ns: realtime_ns(),
             monotonic_ns: monotonic_ns(),
             figures: HashMap::with_capacity(classes.len()),
@@ -44,15 +44,15 @@ impl Reading {
                     .get(&serial)
                     .and_then(|baselines| baselines.get(number));
                 let figures = raw.of(counted.slot) - base.copied().unwrap_or_default();
-                reading.figures.entry(serial).or_default().push(figures);
+                snapshot.figures.entry(serial).or_default().push(figures);
             }
         }
         if let Some(groups) = groups {
-            reading.groups = groups
+            snapshot.groups = groups
                 .read()
                 .map_err(|source| CountError::Read { source })?;
         }
-        Ok(reading)
+        Ok(snapshot)
     }
 
     pub fn totals(&self, classes: &[ActiveClass], start_ns: u64) -> CountTotals {
