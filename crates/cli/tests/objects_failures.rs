@@ -240,6 +240,36 @@ fn settings_that_cannot_be_used_are_refused_and_not_printed() {
     assert!(nowhere.exit(1).contains("Connection refused"));
 }
 
+/// Without credentials nothing is sent: an address of an instance's credentials has to be given.
+#[test]
+fn missing_credentials_are_named() {
+    let scene = Scene::new();
+    let file = capture("icmpv6.pcap");
+    let run = |variables: &[(&str, &str)]| {
+        let line = format!("read {file} -w s3://logs/a.parquet --spool-wait 0s");
+        let mut command = command(&scene, &line);
+        for name in ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"] {
+            command.env_remove(name);
+        }
+        command.envs(variables.iter().copied());
+        spawn(command).finish()
+    };
+    let server = Server::start(&scene.right, scene.folder.path());
+    let line = run(&[]).exit(1).to_owned();
+    assert!(
+        line.starts_with("cannot use s3://logs/a.parquet: no credentials are set (set AWS_ACCESS"),
+        "{line}"
+    );
+    assert_eq!(server.requests("a.parquet"), 0);
+    let instance = run(&[("AWS_METADATA_ENDPOINT", "http://127.0.0.1:9")]);
+    assert!(
+        instance.exit(1).contains("Connection refused"),
+        "{instance:?}"
+    );
+    run(&[("AWS_SKIP_SIGNATURE", "true")]).exit(0);
+    assert_eq!(server.keys(), ["a.parquet"]);
+}
+
 #[test]
 fn a_full_spool_gives_up_the_oldest_files_and_counts_them() {
     let scene = Scene::new();

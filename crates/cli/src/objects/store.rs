@@ -81,6 +81,7 @@ impl Store {
                 if env::var_os("AWS_TIMEOUT").is_none() {
                     builder = builder.with_config(AmazonS3ConfigKey::Client(TIMEOUT), REQUEST);
                 }
+                refuse_no_credentials(&builder)?;
                 let builder = builder.with_bucket_name(bucket).with_retry(retry);
                 builder.build().map(|store| Box::new(store) as _)
             }
@@ -199,6 +200,27 @@ impl Store {
         }
         Ok(())
     }
+}
+
+/// Refuses to connect to S3 without credentials. Those of an EC2 instance have to be requested: elsewhere the address of their
+/// service may be anybody's.
+fn refuse_no_credentials(builder: &AmazonS3Builder) -> Result<(), Trouble> {
+    const SOURCES: [AmazonS3ConfigKey; 6] = [
+        AmazonS3ConfigKey::AccessKeyId,
+        AmazonS3ConfigKey::SecretAccessKey,
+        AmazonS3ConfigKey::WebIdentityTokenFile,
+        AmazonS3ConfigKey::ContainerCredentialsRelativeUri,
+        AmazonS3ConfigKey::ContainerCredentialsFullUri,
+        AmazonS3ConfigKey::MetadataEndpoint,
+    ];
+    let is_set = |key| builder.get_config_value(key).is_some();
+    if SOURCES.iter().any(is_set) || is_on("AWS_SKIP_SIGNATURE") {
+        return Ok(());
+    }
+    Err(Trouble {
+        text: "no credentials are set (set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_METADATA_ENDPOINT=http://169.254.169.254 for those of an EC2 instance)".to_owned(),
+        kind: TroubleKind::Lasting,
+    })
 }
 
 /// Refuses settings without an account, and credentials that a program prints: the thread that uploads may not start one.
