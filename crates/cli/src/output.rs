@@ -53,6 +53,32 @@ pub fn refuse_keep_alone(args: &OutputArgs) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Rejects a name that promises a compression that is not supported, unless a flag says what the file is to be.
+pub fn refuse_other_compression(args: &OutputArgs) -> Result<(), Failure> {
+    let is_chosen = args.format.is_some() || args.compress.is_some();
+    match &args.write {
+        Some(path) if !is_chosen => refuse_compressed_name(path),
+        _ => Ok(()),
+    }
+}
+
+/// Rejects a name that promises a compression that is not supported.
+pub fn refuse_compressed_name(path: &Path) -> Result<(), Failure> {
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    let compression = match extension {
+        Some("gz") => "gzip",
+        Some("bz2") => "bzip2",
+        Some("xz") => "xz",
+        Some("lz4") => "lz4",
+        _ => return Ok(()),
+    };
+    let line = format!(
+        "cannot write {}: {compression} is not supported for output (use a name that ends in .zst)",
+        path.display()
+    );
+    Err(Failure::new(Exit::Usage, line))
+}
+
 /// Where messages go: standard error if standard output carries packets.
 pub fn screen(args: &OutputArgs) -> Box<dyn Write> {
     match &args.write {

@@ -60,6 +60,11 @@ fn wrong_usage_is_one_line_and_status_2() {
             ("--fail-loss 101%", 2, "--fail-loss"),
             ("--compress gzip -w file", 2, "use zstd or zstd:LEVEL"),
             ("--compress zstd:99 -w file", 2, "1 to 22"),
+            (
+                "-w file.pcap.gz",
+                2,
+                "cannot write file.pcap.gz: gzip is not supported for output (use a name that ends in .zst)",
+            ),
             ("--rotate-packets 5", 2, "--write"),
             ("--rotate-size 0 -w file", 2, "must not be 0"),
             ("--json -w -", 2, "standard output"),

@@ -17,7 +17,9 @@ use tapline::{Expression, Filter};
 use super::buffer::BufferChoice;
 use super::progress;
 use super::source::{self, Source};
-use crate::args::{BATCH_BYTES, BackendChoice, CaptureArgs, Delivery, DeliveryArgs, ModeArgs};
+use crate::args::{
+    AUTO_BYTES, BATCH_BYTES, BackendChoice, CaptureArgs, Delivery, DeliveryArgs, ModeArgs,
+};
 use crate::failure::{Exit, Failure, chain, is_closed_output};
 use crate::{filter_file, output};
 use tapline::filter::SystemNames;
@@ -28,6 +30,7 @@ const GROUP_STALL: Duration = Duration::from_millis(20);
 pub fn options(args: &CaptureArgs, buffer: BufferChoice) -> Result<CaptureOptions, Failure> {
     output::refuse_two_on_stdout(&args.output, args.json)?;
     output::refuse_keep_alone(&args.output)?;
+    output::refuse_other_compression(&args.output)?;
     output::refuse_columns(&args.output)?;
     refuse_index(args)?;
     refuse_without_xdp(args)?;
@@ -186,7 +189,7 @@ pub fn refuse_misplaced(args: DeliveryArgs, usual: Delivery) -> Result<(), Failu
 /// wake-up by timer can cost as much as a thousand packets.
 fn default_batch(args: &CaptureArgs) -> (usize, Duration) {
     if is_into_file(args) {
-        (usize::MAX, Duration::from_millis(100))
+        (AUTO_BYTES, Duration::from_millis(100))
     } else {
         (BATCH_BYTES, Duration::from_millis(10))
     }

@@ -38,6 +38,7 @@ pub fn run(args: &ReadArgs) -> Result<Exit, Failure> {
     }
     output::refuse_two_on_stdout(&args.output, args.json)?;
     output::refuse_keep_alone(&args.output)?;
+    output::refuse_other_compression(&args.output)?;
     if args.edit.split == Some(FileSplit::Flow)
         && let Some(path) = &args.output.write
         && (output::is_stdout(path) || output::format(&args.output, path) != Format::Pcapng)

@@ -27,6 +27,7 @@ pub fn run(args: &CaptureArgs, url: &Url, mut options: RemoteOptions) -> Result<
     refuse_misplaced(args)?;
     output::refuse_two_on_stdout(&args.output, args.json)?;
     output::refuse_keep_alone(&args.output)?;
+    output::refuse_other_compression(&args.output)?;
     output::refuse_columns(&args.output)?;
     if url.interface.is_empty() {
         let line = format!("no interface in the URL: 'tapline capture -D -i {url}' lists them");

@@ -16,7 +16,7 @@ use super::{failure, rate};
 use crate::args::SendArgs;
 use crate::failure::{Exit, Failure, STDOUT};
 use crate::metrics::Server;
-use crate::output::is_stdout;
+use crate::output::{is_stdout, refuse_compressed_name};
 use crate::units::grouped;
 use crate::{privilege, signals, user};
 
@@ -41,6 +41,7 @@ pub fn run(
     packets: Packets,
     server: Option<Server>,
 ) -> Result<Exit, Failure> {
+    refuse_compressed_name(path)?;
     let is_input = |file: &std::path::PathBuf| {
         let real = |path: &Path| std::fs::canonicalize(path).ok();
         let file = real(file);
