@@ -252,7 +252,7 @@ fn interfaces_are_left_out_and_taken_back() {
     send_ten(&["a", "b", "c"]);
     running.received(50);
     refused("remove b0", "b0 is not captured");
-    refused("add a0", "interface a0 is named twice");
+    refused("add a0", "a0 is already captured");
     refused("add nothing0", "nothing0 is captured when it comes up");
     ctl("add b0");
     joined(&mut running, "b0");

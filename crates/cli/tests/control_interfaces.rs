@@ -215,7 +215,7 @@ fn impossible_interfaces_and_modes_are_refused() {
     let running = capture(&scene, &name, "-w file.pcapng");
     ip(&scene.right, "link add down0 type veth peer name down1");
     for (line, status, text) in [
-        ("add right0", 1, "interface right0 is named twice"),
+        ("add right0", 1, "right0 is already captured"),
         ("add nothing0", 1, "nothing0"),
         ("add down0", 1, "interface down0 is down"),
         ("remove nothing0", 1, "nothing0 is not captured"),

@@ -87,6 +87,9 @@ impl DeliveryArgs {
     }
 }
 
+/// Default of `--min-bytes` into a file: as large as the ring allows, a quarter of it.
+pub const AUTO_BYTES: usize = usize::MAX;
+
 /// Default of `--min-bytes`, unless packets go into a file.
 pub const BATCH_BYTES: usize = 1 << 20;
 

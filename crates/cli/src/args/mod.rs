@@ -42,7 +42,7 @@ pub use capture::{BackendChoice, CaptureArgs, LossLimit, TimestampChoice, direct
 pub use columns::{ColumnFormat, PartitionArgs};
 pub use count::{ClassArg, CountArgs, Split};
 pub use ctl::{CtlArgs, CtlCommand, OnOff};
-pub use delivery::{BATCH_BYTES, Delivery, DeliveryArgs, TARGET};
+pub use delivery::{AUTO_BYTES, BATCH_BYTES, Delivery, DeliveryArgs, TARGET};
 pub use demo::DemoArgs;
 pub use doctor::DoctorArgs;
 pub use edit::{CountOrTime, EditArgs, FileSplit, Stripped};

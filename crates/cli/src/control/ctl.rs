@@ -222,7 +222,12 @@ fn settings_text(settings: &ControlledSettings) -> String {
     add("sample", Some(settings.sample.clone()));
     add("direction", Some(settings.direction.clone()));
     add("delivery", Some(settings.delivery.clone()));
-    add("min-bytes", settings.min_bytes.map(size));
+    let min_bytes = settings.min_bytes.map(size);
+    let is_batch = settings.timeout_ns.is_some();
+    add(
+        "min-bytes",
+        min_bytes.or_else(|| is_batch.then(|| "auto".to_owned())),
+    );
     add("timeout", settings.timeout_ns.map(time));
     add("latency target", settings.latency_target_ns.map(time));
     add("stall", settings.stall_ns.map(time));

@@ -1,7 +1,6 @@
 //! The control socket of a running capture.
 
 use std::io::{self, Write as _};
-use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -23,7 +22,7 @@ use crate::failure::{Exit, Failure, chain};
 use crate::moment;
 use crate::output;
 use tapline::file::write::Format;
-use tapline::filter::SystemNames;
+use tapline::filter::{DEFAULT_SNAPLEN, SystemNames};
 
 /// Longest wait for the reader to finish the ring before a change.
 const SETTLE: Duration = Duration::from_secs(10);
@@ -252,8 +251,9 @@ impl Server {
                 format!("filter {text:?}")
             }
             Setting::Snaplen(bytes) => {
-                let bytes = NonZeroU32::new(*bytes).ok_or("a snaplen is at least 1")?;
-                told(control.set_snaplen(bytes.get()))?;
+                // As with 'capture -s', 0 is the default.
+                let bytes = if *bytes == 0 { DEFAULT_SNAPLEN } else { *bytes };
+                told(control.set_snaplen(bytes))?;
                 format!("snaplen {bytes}")
             }
             Setting::BufferBytes(bytes) => {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tapline::capture::{DeliveryMode, DirectionFilter, RunningSettings, Sampling};
 use tapline::control::{ControlledSettings, Setting};
 
-use crate::args::{Delivery, TARGET, sample};
+use crate::args::{AUTO_BYTES, Delivery, TARGET, sample};
 
 /// Batch of a capture that did not begin with batches.
 const BATCH: DeliveryMode = DeliveryMode::Batch {
@@ -99,7 +99,7 @@ pub fn shown(settings: &RunningSettings) -> ControlledSettings {
             bytes: min_bytes,
             timeout,
         } => {
-            shown.min_bytes = Some(min_bytes as u64);
+            shown.min_bytes = (min_bytes != AUTO_BYTES).then_some(min_bytes as u64);
             shown.timeout_ns = Some(ns(timeout));
             "batch"
         }

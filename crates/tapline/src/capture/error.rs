@@ -39,6 +39,12 @@ pub enum CaptureError {
         /// Its name.
         link: String,
     },
+    /// The interface that a running capture is to add is captured already.
+    #[error("{link} is already captured")]
+    AlreadyCaptured {
+        /// Its name.
+        link: String,
+    },
     /// The network namespace cannot be entered.
     #[error(transparent)]
     Namespace(#[from] NamespaceError),
@@ -245,6 +251,7 @@ impl CaptureError {
             Self::Mode(_)
             | Self::NoLink
             | Self::LinkTwice { .. }
+            | Self::AlreadyCaptured { .. }
             | Self::Filter { .. }
             | Self::Cpu { .. }
             | Self::NoQueue { .. }
@@ -291,6 +298,7 @@ impl CaptureError {
     pub fn interface(&self) -> Option<&str> {
         match self {
             Self::LinkTwice { link }
+            | Self::AlreadyCaptured { link }
             | Self::NoSuchInterface { link }
             | Self::Filter { link, .. }
             | Self::LinkReplaced { link }

@@ -139,7 +139,7 @@ impl Controller {
         let options = self.now.of_new_interface(&self.capture, self.mode);
         if self.open().any(|(_, slot)| slot.link.name == link) {
             let link = link.to_owned();
-            return Err(CaptureError::LinkTwice { link }.into());
+            return Err(CaptureError::AlreadyCaptured { link }.into());
         }
         let slots = &self.members[0].interfaces;
         if slots.len() >= MAX_INTERFACES {

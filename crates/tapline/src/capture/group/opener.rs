@@ -366,7 +366,7 @@ impl Opener {
     ) -> (Result<(), ChangeError>, Result<(), E>) {
         let link = link.to_owned();
         if self.changes.named(&link).is_some() {
-            return (Err(CaptureError::LinkTwice { link }.into()), Ok(()));
+            return (Err(CaptureError::AlreadyCaptured { link }.into()), Ok(()));
         }
         let before = self.removed.len() + self.refused.len();
         self.removed.retain(|removed| *removed != link);
