@@ -26,7 +26,6 @@ fn write(directory: &Path) -> io::Result<()> {
     // Hidden in the list of commands only.
     let mut command = Args::command()
         .mut_subcommand("extcap", |command| command.hide(false))
-        .mut_subcommand("serve", |command| command.hide(false))
         .disable_help_subcommand(true);
     command.build();
     write_pages(&command, &manual)?;

@@ -51,13 +51,11 @@ mod user;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use clap::Parser;
-
 use args::{Args, Command, from_ip_syntax};
 use failure::{Exit, Failure};
 
 fn main() -> ExitCode {
-    let result = Args::try_parse_from(from_ip_syntax(std::env::args_os()))
+    let result = Args::parse_line(from_ip_syntax(std::env::args_os()))
         .map_err(|error| usage::failure(&error))
         .and_then(|args| run(args.command));
     let exit = result.unwrap_or_else(|failure| {

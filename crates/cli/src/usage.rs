@@ -31,7 +31,7 @@ pub fn failure(error: &clap::Error) -> Failure {
     if !error.use_stderr() || is_help {
         error.exit();
     }
-    let text = error.render().to_string();
+    let text = missing(error).unwrap_or_else(|| error.render().to_string());
     let text = text.strip_prefix("error: ").unwrap_or(&text);
     // The first paragraph is the error; usage and advice follow.
     let lines = text.lines().take_while(|line| !line.trim().is_empty());
@@ -46,6 +46,26 @@ pub fn failure(error: &clap::Error) -> Failure {
         _ => format!("see '{} --help'", command()),
     };
     Failure::new(Exit::Usage, format!("{line} ({advice})"))
+}
+
+/// The arguments that are missing, without the marks of their syntax: `FILE... [FILTER]` of `<FILE... [FILTER]>...`.
+fn missing(error: &clap::Error) -> Option<String> {
+    let Some(ContextValue::Strings(names)) = error
+        .get(ContextKind::InvalidArg)
+        .filter(|_| error.kind() == ErrorKind::MissingRequiredArgument)
+    else {
+        return None;
+    };
+    let plain = |name: &String| {
+        let inside = name
+            .strip_prefix('<')
+            .map(|name| name.trim_end_matches('.'));
+        let inside = inside.and_then(|name| name.strip_suffix('>'));
+        inside.unwrap_or(name).to_owned()
+    };
+    let names: Vec<String> = names.iter().map(plain).collect();
+    let s = if names.len() == 1 { "" } else { "s" };
+    Some(format!("missing argument{s}: {}", names.join(", ")))
 }
 
 /// The flag or command that resembles the unknown one most.

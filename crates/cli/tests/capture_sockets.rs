@@ -221,7 +221,7 @@ fn own_sockets_need_a_command_and_a_packet_ring() {
             (
                 "capture -i right0 --own-sockets",
                 2,
-                "the following required arguments were not provided: <COMMAND>...",
+                "missing argument: COMMAND",
             ),
             (
                 "capture -i right0 --own-sockets --mode drop -- true",

@@ -437,7 +437,7 @@ fn what_cannot_be_generated_is_refused() {
                 2,
                 "cannot be used with",
             ),
-            ("", 2, "required arguments"),
+            ("", 2, "missing argument"),
         ],
     );
 }

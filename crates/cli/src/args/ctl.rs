@@ -15,7 +15,7 @@ use crate::units;
 #[derive(Args, Debug)]
 #[command(after_long_help = super::UNITS)]
 pub struct CtlArgs {
-    /// Name of the capture [default: the only one that is running]
+    /// Name of the running capture [default: the only one]
     #[arg(
         short,
         long,
@@ -65,12 +65,14 @@ pub enum CtlCommand {
     ///
     /// A file truncates packets to the snaplen that the capture began with.
     Snaplen {
+        /// Bytes per packet; 0 is the default of 'capture'
         #[arg(value_name = "BYTES")]
         bytes: u32,
     },
 
     /// Change the ring size per interface
     Buffer {
+        /// Bytes, or with k, M or G
         #[arg(value_name = "SIZE", value_parser = units::size)]
         size: u64,
     },
@@ -84,48 +86,56 @@ pub enum CtlCommand {
 
     /// Change the direction of a capture that began with both
     Direction {
+        /// Packets to capture: received, sent or both
         #[arg(value_name = "in|out|both")]
         direction: String,
     },
 
     /// Change when packets are delivered
     Delivery {
+        /// When packets are delivered
         #[arg(value_enum)]
         delivery: Delivery,
     },
 
     /// Change the size of a batch
     MinBytes {
+        /// Bytes, or with k, M or G
         #[arg(value_name = "SIZE", value_parser = units::size)]
         size: u64,
     },
 
     /// Change the longest wait after the first packet of a batch
     Timeout {
+        /// A time with its unit, such as 10ms
         #[arg(value_name = "TIME", value_parser = units::nonzero_time)]
         time: Duration,
     },
 
     /// Change how long the reader may be stalled without loss
     Stall {
+        /// A time with its unit, such as 200ms
         #[arg(value_name = "TIME", value_parser = units::time)]
         time: Duration,
     },
 
     /// Capture from another interface, too
     Add {
+        /// Network interface
         #[arg(value_name = "IF", value_parser = super::name())]
         interface: String,
     },
 
-    /// Capture from an interface no more
+    /// Stop capturing from an interface
     Remove {
+        /// Network interface
         #[arg(value_name = "IF", value_parser = super::name())]
         interface: String,
     },
 
     /// Change the mode of an interface, or of all: set [dev IF] mode mirror|drop
     Set {
+        /// mirror: the stack still receives the packets; drop: it does not
         #[arg(value_name = "[dev IF] mode mirror|drop", required = true, num_args = 1..=4)]
         words: Vec<String>,
     },
@@ -143,6 +153,7 @@ pub enum CtlCommand {
     ///
     /// Affects the interface, not a capture, and stays until somebody changes it. Without on or off it is shown.
     Hwtstamp {
+        /// Network interface
         #[arg(value_name = "IF", value_parser = super::name())]
         interface: String,
 
@@ -153,6 +164,7 @@ pub enum CtlCommand {
 
     /// Start 'tapline capture' in the background, and return when it captures
     Start {
+        /// Name of the new capture
         #[arg(value_name = "NAME")]
         start_name: String,
 

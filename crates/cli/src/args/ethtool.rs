@@ -20,6 +20,7 @@ pub struct EthtoolArgs {
 pub enum EthtoolCommand {
     /// Show the settings of a device, in the words of 'set'
     Show {
+        /// Network interface
         #[arg(value_name = "IF", value_parser = super::name())]
         interface: String,
 
@@ -31,6 +32,7 @@ pub enum EthtoolCommand {
     /// Change settings of a device
     #[command(after_help = SETTINGS)]
     Set {
+        /// Network interface
         #[arg(value_name = "IF", value_parser = super::name())]
         interface: String,
 

@@ -13,6 +13,7 @@ mod extcap;
 mod filter;
 mod flows;
 mod generate;
+mod help;
 mod index;
 mod latency;
 mod mode;
@@ -33,10 +34,11 @@ mod sandbox;
 mod send;
 mod spool;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::builder::NonEmptyStringValueParser;
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 pub use capture::{BackendChoice, CaptureArgs, LossLimit, TimestampChoice, direction};
 pub use columns::{ColumnFormat, PartitionArgs};
@@ -75,11 +77,20 @@ pub use spool::SpoolArgs;
 #[derive(Debug, Parser)]
 #[command(name = "tapline", version, max_term_width = 100)]
 #[command(after_long_help = EXIT_STATUS, infer_subcommands = true)]
-// Without the empty line above the usage, the short help fits a screen.
-#[command(help_template = "{about-with-newline}{usage-heading} {usage}\n\n{all-args}{after-help}")]
 pub struct Args {
     #[command(subcommand)]
     pub command: Command,
+}
+
+impl Args {
+    /// Parses the command line.
+    ///
+    /// # Errors
+    /// Wrong usage, or a request for help.
+    pub fn parse_line(line: Vec<OsString>) -> Result<Self, clap::Error> {
+        let mut matches = help::grouped(Self::command()).try_get_matches_from(line)?;
+        Self::from_arg_matches_mut(&mut matches)
+    }
 }
 
 /// Syntax of sizes and times.
@@ -167,8 +178,6 @@ pub enum Command {
 
     Run(RunArgs),
 
-    // As 'extcap': 'capture --help' names it.
-    #[command(hide = true)]
     Serve(ServeArgs),
 
     // Wireshark runs it; the list of commands is to fit a screen.
@@ -199,8 +208,6 @@ privilege, 4 not supported by this kernel, driver or build.";
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
 
     /// `command` and its subcommands, at any depth.
@@ -228,6 +235,31 @@ mod tests {
         });
         assert!(long.is_empty(), "{long:?}");
         assert!(count > 30, "{count}");
+    }
+
+    #[test]
+    fn every_argument_is_explained() {
+        let mut command = Args::command();
+        command.build();
+        let mut missing = Vec::new();
+        each(&mut command, &mut |command| {
+            let shown = command.get_arguments().filter(|one| !one.is_hide_set());
+            for one in shown.filter(|one| one.get_help().is_none()) {
+                missing.push(format!("{} {one}", command.get_name()));
+            }
+        });
+        assert!(missing.is_empty(), "{missing:?}");
+    }
+
+    #[test]
+    fn every_command_is_in_one_group() {
+        let command = Args::command();
+        let shown = command.get_subcommands().filter(|one| !one.is_hide_set());
+        let mut shown: Vec<_> = shown.map(clap::Command::get_name).collect();
+        let mut grouped: Vec<_> = help::COMMANDS.concat();
+        shown.sort_unstable();
+        grouped.sort_unstable();
+        assert_eq!(shown, grouped);
     }
 
     #[test]

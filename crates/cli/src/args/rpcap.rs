@@ -31,7 +31,7 @@ pub struct RpcapArgs {
     pub udp: bool,
 }
 
-/// Serve captures to other programs
+/// Serve captures to rpcap:// clients such as Wireshark on Windows
 #[derive(Args, Debug)]
 pub struct ServeArgs {
     #[command(subcommand)]
