@@ -215,7 +215,7 @@ fn capture_advice(error: &CaptureError) -> (Exit, Option<String>) {
     };
     let (exit, advice) = match error.kind() {
         Kind::InvalidOptions => (Exit::Usage, mode_advice(error)),
-        Kind::Unsupported => (Exit::Unsupported, mode_advice(error)),
+        Kind::Unsupported => (Exit::Unsupported, None),
         Kind::MissingPrivilege { capability } => {
             let advice = capability.map(|name| format!("needs {name}; run with sudo or setcap"));
             return (Exit::Privilege, advice);

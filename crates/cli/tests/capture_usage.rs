@@ -168,8 +168,8 @@ fn what_a_back_end_cannot_do_is_refused_with_a_way_out() {
                 4,
                 "use --timestamp auto or software",
             ),
-            ("--mode drop --direction out", 4, "use --direction in"),
-            ("--mode drop --direction out", 4, "--mode mirror"),
+            ("--mode drop --direction out", 2, "use --direction in"),
+            ("--mode drop --direction out", 2, "--mode mirror"),
             (
                 "--mode drop --timestamp hardware",
                 4,

@@ -247,7 +247,6 @@ impl CaptureError {
     pub fn kind(&self) -> CaptureErrorKind {
         use CaptureErrorKind as Kind;
         match self {
-            Self::Mode(error) if error.is_unsupported() => Kind::Unsupported,
             Self::Mode(_)
             | Self::NoLink
             | Self::LinkTwice { .. }

@@ -66,20 +66,6 @@ pub enum ModeError {
     Mirror(MirrorLimit),
 }
 
-impl ModeError {
-    /// Whether only another mode or back end can do this, as opposed to a contradiction among the options.
-    pub fn is_unsupported(&self) -> bool {
-        use MirrorLimit::{Direction, Snaplen};
-        !matches!(
-            self,
-            Self::Backend { .. }
-                | Self::BusyPoll
-                | Self::SocketPorts
-                | Self::Mirror(Direction | Snaplen { .. })
-        )
-    }
-}
-
 /// Why [`Backend::XdpRingbuf`] cannot mirror packets with these options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
