@@ -242,7 +242,7 @@ fn without_a_terminal_it_is_refused() {
     assert_refused(
         |line| ping(&scene, &format!("--live 10.1.0.2 {line}")),
         &[
-            ("-c 1", 2, "--live draws on a terminal"),
+            ("-c 1", 2, "--live requires a terminal"),
             ("--json", 2, "cannot be used with"),
             ("--csv", 2, "cannot be used with"),
             ("-v", 2, "cannot be used with"),

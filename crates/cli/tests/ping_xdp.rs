@@ -83,7 +83,7 @@ fn nothing_stays_attached_after_kill_and_lines_are_refused() {
         let ended = ping(&scene, &format!("--backend xdp {line}"));
         let refusal = ended.refusal(2);
         assert!(
-            refusal.ends_with("has no line for each: add -q"),
+            refusal.ends_with("cannot print each: add -q, --csv or --live"),
             "{refusal}"
         );
     }

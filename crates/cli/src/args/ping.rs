@@ -328,7 +328,7 @@ fn payload(text: &str) -> Result<usize, String> {
     let range = MIN_PAYLOAD_BYTES..=MAX_PAYLOAD_BYTES;
     let bytes = text.parse().ok().filter(|bytes| range.contains(bytes));
     bytes.ok_or_else(|| {
-        format!("use a number from {MIN_PAYLOAD_BYTES} to {MAX_PAYLOAD_BYTES}: the number of a target takes {MIN_PAYLOAD_BYTES} bytes")
+        format!("use {MIN_PAYLOAD_BYTES} to {MAX_PAYLOAD_BYTES} bytes: {MIN_PAYLOAD_BYTES} bytes hold the target number")
     })
 }
 

@@ -256,7 +256,8 @@ fn require_no_lines(args: &PingArgs, targets: u32) -> Result<(), Failure> {
     if has_none || args.dry_run || !setup::is_in_kernel(args) {
         return Ok(());
     }
-    let line = "--backend xdp counts answers in the kernel and has no line for each: add -q";
+    let line =
+        "--backend xdp counts replies in the kernel and cannot print each: add -q, --csv or --live";
     Err(Failure::new(Exit::Usage, line))
 }
 
@@ -313,9 +314,7 @@ fn max_wait(args: &PingArgs, max_replies: Option<u32>) -> Duration {
 /// `--live` needs a terminal that can move the cursor.
 fn require_terminal(args: &PingArgs) -> Result<(), Failure> {
     let line = match args.live {
-        true if !io::stdout().is_terminal() => {
-            "--live draws on a terminal, and standard output is none"
-        }
+        true if !io::stdout().is_terminal() => "--live requires a terminal as standard output",
         true if !Screen::is_possible() => {
             "--live moves the cursor, and this terminal cannot (see TERM)"
         }
