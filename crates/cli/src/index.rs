@@ -10,7 +10,7 @@ use tapline::file::index::{Index, IndexError, index_path};
 use crate::args::IndexArgs;
 use crate::failure::{Exit, Failure, chain};
 use crate::sandbox::{self, Sandbox};
-use crate::units::{binary, grouped};
+use crate::units::{binary, counted};
 use crate::{json, privilege, user};
 
 pub fn run(args: &IndexArgs) -> Result<Exit, Failure> {
@@ -98,9 +98,9 @@ fn show(args: &IndexArgs, file: &Path, Done { index, is_new }: &Done) -> Result<
         let share = index.encoded_bytes as f64 * 100.0 / index.bytes.max(1) as f64;
         let size = binary(usize::try_from(index.encoded_bytes).unwrap_or(usize::MAX));
         let line = format!(
-            "{}: {} packets, {size} ({share:.2} %){what}",
+            "{}: {}, {size} ({share:.2} %){what}",
             place.display(),
-            grouped(packets)
+            counted(packets, "packet")
         );
         writeln!(std::io::stdout(), "{}", line.replace(char::is_control, "?"))
     };

@@ -17,7 +17,7 @@ use tapline::who::ProcessCounts;
 use crate::args::{ColumnFormat, FileFormat, OutputArgs};
 use crate::failure::{Exit, Failure, STDOUT};
 use crate::objects::is_url;
-use crate::units::grouped;
+use crate::units::{counted, grouped};
 
 pub fn is_stdout(path: &Path) -> bool {
     path.as_os_str() == "-"
@@ -253,13 +253,13 @@ impl Written {
             return Ok(());
         };
         let share = indexes.bytes as f64 * 100.0 / self.bytes.max(1) as f64;
-        let bytes = grouped(indexes.bytes);
-        write!(out, "{bytes} bytes ({share:.2} %) of indexes written")?;
+        let bytes = counted(indexes.bytes, "byte");
+        write!(out, "{bytes} ({share:.2} %) of indexes written")?;
         match &indexes.failure {
             Some(reason) => writeln!(
                 out,
-                "; incomplete for {} files: {reason} ('tapline index FILES' completes them)",
-                indexes.incomplete
+                "; incomplete for {}: {reason} ('tapline index FILES' completes them)",
+                counted(indexes.incomplete, "file")
             ),
             None => writeln!(out),
         }
@@ -276,25 +276,23 @@ impl Written {
             )?;
         }
         if let Some(keys) = &self.keys {
-            let (secrets, ignored) = (grouped(keys.secrets()), grouped(keys.ignored_lines()));
-            write!(out, "{secrets} TLS secrets written")?;
+            let secrets = counted(keys.secrets(), "TLS secret");
+            let ignored = grouped(keys.ignored_lines());
+            write!(out, "{secrets} written")?;
             match keys.ignored_lines() {
                 0 => writeln!(out)?,
-                _ => writeln!(out, "; lines of the key log that are none: {ignored}")?,
+                _ => writeln!(out, "; invalid lines of the key log: {ignored}")?,
             }
         }
         self.tell_indexes(out)?;
-        let (packets, bytes) = (grouped(self.packets), grouped(self.bytes));
+        let packets = counted(self.packets, "packet");
+        let bytes = counted(self.bytes, "byte");
         match self.files.as_slice() {
             [] => Ok(()),
-            [file] => writeln!(
-                out,
-                "{packets} packets, {bytes} bytes written to {}",
-                file.display()
-            ),
+            [file] => writeln!(out, "{packets}, {bytes} written to {}", file.display()),
             [first, .., last] => writeln!(
                 out,
-                "{packets} packets, {bytes} bytes written; {} files kept, {} to {}",
+                "{packets}, {bytes} written; {} files kept, {} to {}",
                 self.files.len(),
                 first.display(),
                 last.display()

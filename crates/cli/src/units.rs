@@ -1,5 +1,6 @@
 //! Parses and prints sizes, durations, rates and numbers.
 
+use std::collections::BTreeSet;
 use std::num::NonZeroU64;
 use std::time::Duration;
 
@@ -78,6 +79,27 @@ pub fn decimal(text: &str) -> Option<NonZeroU64> {
 pub fn counted(count: u64, noun: &str) -> String {
     let end = if count == 1 { "" } else { "s" };
     format!("{} {noun}{end}", grouped(count))
+}
+
+/// Numbers of a kind, with ranges: `CPU 3`, `queues 0-2,5`.
+pub fn numbered(noun: &str, numbers: &BTreeSet<u32>) -> String {
+    let mut ranges: Vec<(u32, u32)> = Vec::new();
+    for &number in numbers {
+        match ranges.last_mut() {
+            Some((_, last)) if *last + 1 == number => *last = number,
+            _ => ranges.push((number, number)),
+        }
+    }
+    let range = |&(first, last): &(u32, u32)| {
+        if first == last {
+            first.to_string()
+        } else {
+            format!("{first}-{last}")
+        }
+    };
+    let ranges: Vec<String> = ranges.iter().map(range).collect();
+    let s = if numbers.len() == 1 { "" } else { "s" };
+    format!("{noun}{s} {}", ranges.join(","))
 }
 
 /// Parses a size that is not 0.
@@ -219,6 +241,11 @@ mod tests {
         assert_eq!(binary(32 << 20), "32 MiB");
         assert_eq!(grouped(0), "0");
         assert_eq!(grouped(1_234_567), "1 234 567");
+        assert_eq!(counted(1, "packet"), "1 packet");
+        assert_eq!(counted(2000, "packet"), "2 000 packets");
+        assert_eq!(numbered("CPU", &BTreeSet::from([3])), "CPU 3");
+        let numbers = BTreeSet::from([0, 1, 2, 5, 7, 8]);
+        assert_eq!(numbered("queue", &numbers), "queues 0-2,5,7-8");
         assert_eq!(amount(0.0), "0 ");
         assert_eq!(amount(1_234_567.0), "1.2 M");
         assert_eq!(amount(999_700.0), "1.0 M");

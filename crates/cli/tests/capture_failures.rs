@@ -214,7 +214,7 @@ fn one_privilege_is_enough() {
     let ended = spawn(scene.privileged_by(",+net_raw", line)).finish();
     ended.exit(0);
     ended.assert_says(&format!(
-        "what the filter of right0 refused is not known: {WITHOUT_BPF}"
+        "filtered packets on right0 were not counted: {WITHOUT_BPF}"
     ));
 }
 

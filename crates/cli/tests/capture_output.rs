@@ -227,7 +227,7 @@ fn the_text_of_a_capture_to_a_file() {
         "1 234 packets received = 1 234 delivered + 0 filtered + 0 lost"
     );
     assert!(
-        how.ends_with(" s with packet-v3 ring, time stamps by kernel"),
+        how.ends_with(" s; backend packet-v3; time stamps: kernel"),
         "{how}"
     );
     let size = metadata(scene.file("file.pcapng")).expect("the file").len();

@@ -319,6 +319,24 @@ fn printed_packets_are_in_the_order_of_time() {
 }
 
 #[test]
+fn readers_are_announced_with_their_cpus() {
+    if has_run() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = text(&folder.path().join("file.pcapng"));
+    let line = format!("capture -i v1 --queues 2 --cpus 0 --duration 1ms -w {file}");
+    let ended = spawn(command(&line)).finish();
+    ended.exit(0);
+    let has = |lines: &[String], start: &str| lines.iter().any(|line| line.starts_with(start));
+    let readers =
+        "2 readers on CPU 0 (more readers than CPUs: some share one), packets distributed by ";
+    assert!(has(&ended.stderr, readers), "{ended:?}");
+    let merged = "merged by time stamp: 0 late packets (limits: ";
+    assert!(has(&ended.stdout, merged), "{ended:?}");
+}
+
+#[test]
 fn packets_of_several_readers_have_their_process() {
     const PACKETS: u64 = 100;
     if has_run() {

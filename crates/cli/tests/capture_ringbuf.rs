@@ -66,7 +66,7 @@ fn an_interface_without_native_xdp_is_refused_or_copied_from_in_the_stack() {
                 "{line}"
             );
             ended.assert_says(
-                "XDP ran in the stack: the driver of lo refused it: Operation not supported",
+                "generic XDP on lo: the driver refused native XDP: Operation not supported",
             );
         }
     }

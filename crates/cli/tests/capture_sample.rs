@@ -149,7 +149,7 @@ fn the_file_and_the_summary_tell_the_rate() {
     send_from(&scene, 0, &frames(10, 100));
     let ended = running.finish();
     ended.exit(0);
-    ended.assert_says("sampled 1/5 in the kernel: 8 of the filtered packets were left out");
+    ended.assert_says("sampled 1/5 in the kernel: 8 of the filtered packets were sampled out");
 }
 
 #[test]

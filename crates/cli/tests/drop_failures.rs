@@ -29,12 +29,9 @@ fn a_driver_without_xdp_is_reported_and_another_back_end_is_used() {
         let ended = capture("--duration 1ms");
         ended.assert_mentions("its driver refused native XDP: Operation not supported");
         ended.assert_says(&format!(
-            "XDP ran in the stack: the driver of {interface} refused it: Operation not supported"
+            "generic XDP on {interface}: the driver refused native XDP: Operation not supported"
         ));
-        ended.assert_says(
-            "in the stack a super-packet, joined from several of the wire or yet to be split, comes and counts as \
-             one packet",
-        );
+        ended.assert_says("generic XDP sees GRO and GSO super-packets: each counts as one packet");
     }
 }
 

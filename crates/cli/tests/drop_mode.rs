@@ -211,7 +211,7 @@ fn the_text_says_what_is_done_to_the_packets() {
         );
         if flags.is_empty() {
             ended.assert_mentions(
-                "with native xdp ring (copy mode, need-wakeup), time stamps by kernel",
+                "backend xdp, native, copy mode, need-wakeup; time stamps: kernel",
             );
         }
     }

@@ -68,7 +68,7 @@ fn a_missing_privilege_for_the_fast_way_is_reported() {
     let ended = without_perfmon("-w slow.pcapng --duration 1ms").finish();
     ended.exit(0);
     ended.assert_mentions("; not xdp-ringbuf: needs CAP_PERFMON)");
-    ended.assert_says("packets came by AF_XDP, not by the cheaper xdp-ringbuf: needs CAP_PERFMON");
+    ended.assert_says("backend xdp instead of the cheaper xdp-ringbuf: needs CAP_PERFMON");
 }
 
 /// The reader is stopped while ten times as many packets come as its memory holds.

@@ -201,7 +201,10 @@ fn without_a_form_it_tells_what_becomes_of_the_filter() {
     let program = printed(&host, "--emit classic tcp port 80");
     let lines: Vec<&str> = program.lines().collect();
     assert!(
-        overview.contains(&format!("{} instructions", lines.len())),
+        overview.contains(&format!(
+            "\nclassic BPF, link type EN10MB, for capture files: {} instructions\n",
+            lines.len()
+        )),
         "{overview}"
     );
     assert!(overview.ends_with(&program), "{overview}");

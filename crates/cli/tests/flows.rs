@@ -371,7 +371,7 @@ fn csv_has_the_columns_of_json() {
         };
         assert_eq!(cell, shown, "{name}");
     }
-    csv.assert_mentions("1 flows (1 fin); at most 1 at the same time, room for 262 144 flows in ");
+    csv.assert_mentions("1 flow (1 fin); at most 1 at the same time, room for 262 144 flows in ");
     // Without flows there is a header.
     let none = run(&format!("flows --csv {file} udp"));
     none.exit(0);

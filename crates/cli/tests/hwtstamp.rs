@@ -152,7 +152,7 @@ fn the_summary_and_the_file_say_which_packets_the_device_did_not_stamp() {
     send(&host, 0..FRAMES);
     let ended = running.finish();
     ended.exit(0);
-    ended.assert_mentions("time stamps by hardware (90) and kernel (10)");
+    ended.assert_mentions("time stamps: hardware (90) and kernel (10)");
     ended.assert_mentions("clock of stamp0: ptp0, +37.000000000 s from UTC");
     let lines = lines(&file);
     let comment = text_option(1, "time stamp by the kernel, not by the hardware");

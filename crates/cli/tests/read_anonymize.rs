@@ -284,7 +284,7 @@ fn unknown_link_types_lose_everything() {
     let (emptied, received) = (&report[0]["emptied"], &report[0]["received"]);
     assert_eq!(emptied, received);
     let said = printed(&format!("read -w {copy} --anonymize {file}"));
-    let line = "packets nothing was left: their link type cannot be anonymized";
+    let line = "written without data: the link type cannot be anonymized";
     assert!(said.iter().any(|said| said.contains(line)), "{said:?}");
 }
 

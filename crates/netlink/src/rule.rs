@@ -279,7 +279,7 @@ impl Object for Rule {
     fn check_key(&self) -> Result<(), InvalidRequest> {
         reject_if!(
             self.matches_any_rule(),
-            "nothing says which rule: a priority, a network, a table or another field"
+            "the request matches every rule (add a priority, prefix, table or another field)"
         );
         Ok(())
     }

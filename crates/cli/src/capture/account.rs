@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use serde_json::Value;
 use tapline::capture::{Account, Lost};
 
-use crate::units::grouped;
+use crate::units::{counted, grouped};
 
 /// `received = delivered + filtered + lost`, as text.
 pub fn account_line(out: &mut dyn Write, link: Option<&str>, account: &Account) -> io::Result<()> {
@@ -13,10 +13,11 @@ pub fn account_line(out: &mut dyn Write, link: Option<&str>, account: &Account) 
         write!(out, "  {link}: ")?;
     }
     let number = |value: Option<u64>| value.map_or("unknown".to_owned(), grouped);
+    let received = account.received().map(|count| counted(count, "packet"));
     writeln!(
         out,
-        "{} packets received = {} delivered + {} filtered + {} lost{}",
-        number(account.received()),
+        "{} received = {} delivered + {} filtered + {} lost{}",
+        received.as_deref().unwrap_or("unknown packets"),
         grouped(account.delivered),
         number(account.filtered),
         grouped(account.lost.total()),

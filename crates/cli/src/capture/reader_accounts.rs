@@ -1,5 +1,6 @@
 //! What is printed about several readers.
 
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use tapline::irq::PinnedIrq;
 
 use super::account::{account_line, lost_json};
 use crate::args::CaptureArgs;
-use crate::units::{binary, grouped, span};
+use crate::units::{binary, counted, numbered, span};
 
 /// How the kernel distributes the packets; null for other back ends.
 pub fn distribution_json(mode: Option<FanoutMode>) -> Value {
@@ -37,16 +38,20 @@ pub fn start_line(readers: &[OpenReader], mode: Option<FanoutMode>) -> Option<St
     if readers.is_empty() {
         return None;
     }
-    let cpus: Vec<_> = readers
-        .iter()
-        .map(|reader| reader.cpu.to_string())
-        .collect();
-    let s = if readers.len() == 1 { "" } else { "s" };
+    let cpus: BTreeSet<u32> = readers.iter().map(|reader| reader.cpu as u32).collect();
     let shared = mode.map_or_else(String::new, |mode| {
-        format!(", which share the packets by {}", distribution(mode))
+        format!(", packets distributed by {}", distribution(mode))
     });
-    let (count, cpus) = (readers.len(), cpus.join(","));
-    Some(format!("{count} reader{s} on CPU {cpus}{shared}"))
+    let too_many = if cpus.len() < readers.len() {
+        " (more readers than CPUs: some share one)"
+    } else {
+        ""
+    };
+    Some(format!(
+        "{} on {}{too_many}{shared}",
+        counted(readers.len() as u64, "reader"),
+        numbered("CPU", &cpus)
+    ))
 }
 
 /// The interrupts of receive queues that were pinned, in the start event.
@@ -72,9 +77,8 @@ pub fn irqs_line(irqs: &[PinnedIrq]) -> Option<String> {
 
 /// Which queues are in no account.
 pub fn unread_line(queues: &[u32]) -> Option<String> {
-    let queues: Vec<_> = queues.iter().map(u32::to_string).collect();
-    let s = if queues.len() == 1 { "" } else { "s" };
-    (!queues.is_empty()).then(|| format!("not read: queue{s} {}", queues.join(",")))
+    let queues: BTreeSet<u32> = queues.iter().copied().collect();
+    (!queues.is_empty()).then(|| format!("not read: {}", numbered("queue", &queues)))
 }
 
 /// Adds the readers to the summary.
@@ -119,8 +123,8 @@ pub fn summary_lines(out: &mut dyn Write, result: &CaptureSummary) -> io::Result
     if let Some(merge) = &result.merge {
         writeln!(
             out,
-            "merged by time stamp: {} packets late; at most {} of memory, and {} for a reader that is held up",
-            grouped(merge.late),
+            "merged by time stamp: {} (limits: {} of waiting packets, {} of delay)",
+            counted(merge.late, "late packet"),
             binary(merge.memory_bytes),
             span(merge.max_delay),
         )?;
@@ -139,7 +143,7 @@ pub fn advise(
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
     if is_busy && cpus > 1 && args.readers.queues.is_none() && args.output.write.is_some() {
         let line =
-            "one reader was too slow: several share the work with '--queues all' or '--queues 2'";
+            "one reader was too slow: distribute the packets with '--queues all' or '--queues 2'";
         writeln!(out, "{line}")?;
     }
     Ok(())

@@ -142,24 +142,24 @@ impl Summary<'_> {
         }
         let Some(backend) = self.backend() else {
             let time = span(*duration);
-            writeln!(out, "{time}, and no interface came up")?;
+            writeln!(out, "duration {time}; no interface came up")?;
             return self.written.tell(out);
         };
         let xdp_mode = self.result.xdp_mode();
-        let xdp_mode = xdp_mode.map_or_else(String::new, |mode| format!("{mode} "));
+        let xdp_mode = xdp_mode.map_or_else(String::new, |mode| format!(", {mode}"));
         let sockets = self.result.sockets();
         let how = sockets.map_or_else(String::new, |sockets| {
-            format!(" ({})", sockets::words(sockets))
+            format!(", {}", sockets::words(sockets))
         });
         writeln!(
             out,
-            "{} with {xdp_mode}{} ring{how}, time stamps by {}{}",
+            "duration {}; backend {}{xdp_mode}{how}; time stamps: {}{}",
             span(*duration),
             backend.name(),
             stamps::words(self.result),
             match self.packets_per_timestamp(args) {
                 1 => String::new(),
-                packets => format!(", one for up to {packets} packets in a row"),
+                packets => format!(", shared by up to {packets} consecutive packets"),
             }
         )?;
         if account.lost.ring + account.lost.program > 0
@@ -174,7 +174,7 @@ impl Summary<'_> {
             let left_out = account.sampled_out.map_or("unknown".to_owned(), grouped);
             writeln!(
                 out,
-                "sampled {sampling} in the kernel: {left_out} of the filtered packets were left out"
+                "sampled {sampling} in the kernel: {left_out} of the filtered packets were sampled out"
             )?;
         }
         self.written.tell(out)
@@ -190,32 +190,31 @@ impl Summary<'_> {
                 let (name, why) = (&link.name, xdp_refusal(refusal));
                 writeln!(
                     out,
-                    "XDP ran in the stack: the driver of {name} refused it: {why}"
+                    "generic XDP on {name}: the driver refused native XDP: {why}"
                 )?;
             }
             if let Some(reason) = &link.uncounted {
                 let (name, why) = (&link.name, chain(&**reason));
-                writeln!(out, "what the filter of {name} refused is not known: {why}")?;
+                writeln!(out, "filtered packets on {name} were not counted: {why}")?;
             }
         }
         if self.result.xdp_mode() == Some(XdpMode::Generic) {
             writeln!(
                 out,
-                "in the stack a super-packet, joined from several of the wire or yet to be split, \
-                 comes and counts as one packet"
+                "generic XDP sees GRO and GSO super-packets: each counts as one packet"
             )?;
         }
         if let Some(reason) = self.result.fall_back() {
             writeln!(
                 out,
-                "packets came by AF_XDP, not by the cheaper xdp-ringbuf: {reason}"
+                "backend xdp instead of the cheaper xdp-ringbuf: {reason}"
             )?;
         }
         if self.result.filter() == Some(FilterPlace::Split) {
             writeln!(
                 out,
-                "filter split: the kernel ran a coarse one, the reader the exact one (it is too \
-                 long for the kernel)"
+                "filter split: too long for the kernel, which ran a coarser filter; the reader ran the \
+                 exact one"
             )?;
         }
         Ok(())

@@ -18,7 +18,7 @@ use crate::metrics::Counters;
 use crate::objects::{Account, ObjectUrl, UploadOptions, Uploads, WhenFull, is_url};
 use crate::output::is_stdout;
 use crate::sandbox::Sandbox;
-use crate::units::grouped;
+use crate::units::counted;
 
 #[cfg(not(feature = "columns"))]
 pub use absent::FlowColumns;
@@ -209,26 +209,26 @@ impl ColumnOutput {
         }
     }
 
-    /// What was written, as text.
-    pub fn tell(&self, out: &mut dyn Write, written: &Written, what: &str) -> io::Result<()> {
-        let (rows, bytes) = (grouped(written.rows), grouped(written.bytes));
+    /// What was written, as text. `row` is what a row is.
+    pub fn tell(&self, out: &mut dyn Write, written: &Written, row: &str) -> io::Result<()> {
+        let rows = counted(written.rows, row);
+        let bytes = counted(written.bytes, "byte");
         let place = match (&self.partition, is_stdout(&self.path)) {
             (None, true) => return Ok(()),
             (None, false) => format!("to {}", self.path.display()),
             (Some(_), _) => {
-                let files = if written.files == 1 { "file" } else { "files" };
-                let count = grouped(written.files);
-                format!("to {count} {files} below {}", self.path.display())
+                let files = counted(written.files, "file");
+                format!("to {files} below {}", self.path.display())
             }
         };
         let place = place.replace(char::is_control, "?");
-        writeln!(out, "{rows} {what}, {bytes} bytes written {place}")?;
+        writeln!(out, "{rows}, {bytes} written {place}")?;
         match &self.objects {
             Some(Objects {
                 url,
                 account: Some(account),
                 ..
-            }) => account.tell(out, url, what),
+            }) => account.tell(out, url, row),
             _ => Ok(()),
         }
     }

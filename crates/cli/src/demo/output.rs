@@ -246,20 +246,19 @@ const BYTES_WIDTH: usize = 13;
 fn table(comparison: &Comparison<'_>, paint: Paint) -> String {
     let mut text = String::new();
     let heading = format!(
-        "  {:<20}{:>rest$}{:>BYTES_WIDTH$}  {:>PACKETS_WIDTH$}{:>BYTES_WIDTH$}",
-        format!("by {LEFT}'s counters"),
+        "  {:<NAME_WIDTH$}{:>PACKETS_WIDTH$}{:>BYTES_WIDTH$}  {:>PACKETS_WIDTH$}{:>BYTES_WIDTH$}",
+        format!("counted by {LEFT}"),
         "sent",
         "bytes",
-        "stored",
+        "in file",
         "bytes",
-        rest = NAME_WIDTH + PACKETS_WIDTH - 20,
     );
     // Writing to a String cannot fail.
     let _ = writeln!(text, "{}", paint.dim(&heading));
     for row in comparison.kinds() {
         table_row(&mut text, &row, paint);
     }
-    let _ = writeln!(text, "{}", paint.dim(&format!("  by {RIGHT}'s counters")));
+    let _ = writeln!(text, "{}", paint.dim(&format!("  counted by {RIGHT}")));
     for row in comparison.directions() {
         table_row(&mut text, &row, paint);
     }

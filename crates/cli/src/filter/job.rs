@@ -14,8 +14,20 @@ use super::wording::{invalid, warn};
 use crate::args::{Emit, FilterArgs, Place};
 use crate::failure::{Exit, Failure, chain};
 use crate::sandbox::{self, Sandbox};
+use crate::units::counted;
 use crate::{filter_file, json, privilege};
 use tapline::filter::SystemNames;
+
+/// What programs of a place filter.
+fn runs_in(place: Place) -> &'static str {
+    match place {
+        Place::File => "capture files",
+        Place::Socket => "packet sockets",
+        Place::Xdp => "XDP",
+        Place::Tc => "tc ingress",
+        Place::TcEgress => "tc egress",
+    }
+}
 
 /// Maximum number of lines of the tree in the overview.
 const TREE_LINES: usize = 40;
@@ -88,13 +100,15 @@ impl Report<'_> {
             Place::Xdp | Place::Tc | Place::TcEgress => {
                 let program = self.form(Emit::Ebpf)?;
                 let count = program.lines().count();
-                ("eBPF", format!("{count} instructions\n{program}"))
+                let count = counted(count as u64, "instruction");
+                ("eBPF", format!("{count}\n{program}"))
             }
         };
         let tree = beginning(&self.filter.tree().to_string());
         let own = own_words(&self.filter.own_words());
         Ok(format!(
-            "{tree}{own}\n{kind} for packets of {link} at {at}: {program}"
+            "{tree}{own}\n{kind}, link type {link}, for {}: {program}",
+            runs_in(at)
         ))
     }
 
@@ -106,8 +120,8 @@ impl Report<'_> {
                 self.filter.coarse(),
             ),
         };
-        let count = program.instructions().len();
-        format!("{prefix}{count} instructions\n{}", program.listing())
+        let count = counted(program.instructions().len() as u64, "instruction");
+        format!("{prefix}{count}\n{}", program.listing())
     }
 
     fn json(&self) -> Result<io::Result<()>, Failure> {

@@ -19,6 +19,7 @@ use super::wording::{invalid, warn};
 use crate::args::{FilterArgs, Place};
 use crate::failure::{Exit, Failure, chain};
 use crate::sandbox::{self, Sandbox};
+use crate::units::counted;
 use crate::{json, privilege};
 
 /// Compiles the filter for a link type.
@@ -206,8 +207,8 @@ impl<'a> Report<'a> {
             .filter(|number| self.packets < number.get())
         {
             let line = format!(
-                "{name} has only {} packets, no packet {number}",
-                self.packets
+                "{name} has only {}, no packet {number}",
+                counted(self.packets, "packet")
             );
             return Err(Failure::new(Exit::Failed, line));
         }

@@ -15,7 +15,7 @@ use crate::json;
 use crate::metrics::{Family, Sample};
 use crate::output::is_stdout;
 use crate::read;
-use crate::units::{binary, grouped};
+use crate::units::{binary, counted, grouped};
 
 /// Where the packets came from, and what was lost there.
 pub enum Origin<'a> {
@@ -69,8 +69,8 @@ pub fn show(ended: &Ended<'_>, origin: &Origin<'_>) -> io::Result<()> {
     }
     writeln!(
         out,
-        "{} packets = {} in flows + {} not IP + {} later fragments + {} malformed",
-        grouped(account.packets),
+        "{} = {} in flows + {} not IP + {} later fragments + {} malformed",
+        counted(account.packets, "packet"),
         grouped(account.in_flows),
         grouped(account.not_ip),
         grouped(account.fragments),
@@ -89,13 +89,13 @@ pub fn show(ended: &Ended<'_>, origin: &Origin<'_>) -> io::Result<()> {
     };
     writeln!(
         out,
-        "{} flows{reasons}; at most {} at the same time, {}",
-        grouped(account.exported()),
+        "{}{reasons}; at most {} at the same time, {}",
+        counted(account.exported(), "flow"),
         grouped(account.most_flows),
         room(args)
     )?;
     if let Some((columns, written)) = ended.written() {
-        columns.tell(&mut *out, &written, "flows")?;
+        columns.tell(&mut *out, &written, "flow")?;
     }
     let Some(collector) = ended.outputs.collector.as_ref().map(Output::sink) else {
         return Ok(());
@@ -103,6 +103,7 @@ pub fn show(ended: &Ended<'_>, origin: &Origin<'_>) -> io::Result<()> {
     let sent = collector.sent;
     let failed = match sent.failed_flows {
         0 => String::new(),
+        1 => "; 1 flow was refused or could not be sent".to_owned(),
         flows => format!(
             "; {} flows were refused or could not be sent",
             grouped(flows)
@@ -110,9 +111,9 @@ pub fn show(ended: &Ended<'_>, origin: &Origin<'_>) -> io::Result<()> {
     };
     writeln!(
         out,
-        "{} flows sent in {} messages to {}{failed}",
-        grouped(sent.flows),
-        grouped(sent.messages),
+        "{} sent in {} to {}{failed}",
+        counted(sent.flows, "flow"),
+        counted(sent.messages, "message"),
         collector.name()
     )
 }
@@ -187,8 +188,8 @@ fn summary_json(ended: &Ended<'_>, origin: &Origin<'_>) -> Value {
 pub fn room(args: &FlowsArgs) -> String {
     let bytes = FlowTable::memory_bytes(args.max_flows);
     format!(
-        "room for {} flows in {}",
-        grouped(args.max_flows as u64),
+        "room for {} in {}",
+        counted(args.max_flows as u64, "flow"),
         binary(bytes)
     )
 }

@@ -3,12 +3,12 @@
 use serde_json::Value;
 use tapline::latency::Delays;
 
-use crate::units::grouped;
+use crate::units::counted;
 
 /// Number of packets and quantiles in one line.
 pub fn percentiles(delays: &Delays) -> String {
-    let packets = grouped(delays.histogram.count());
-    format!("{packets} packets  {}", quantiles(delays).join("  "))
+    let packets = counted(delays.histogram.count(), "packet");
+    format!("{packets}  {}", quantiles(delays).join("  "))
 }
 
 /// The shortest delay, the quantiles, and the longest delay.

@@ -15,7 +15,7 @@ use crate::args::{Delivery, LatencyArgs};
 use crate::capture::{lost_json, stamps};
 use crate::failure::chain;
 use crate::json;
-use crate::units::{binary, grouped, span};
+use crate::units::{binary, counted, grouped, span};
 
 /// Columns of the summary.
 const WIDTH: usize = 68;
@@ -132,8 +132,8 @@ pub fn summary(
     let delays = &summary.delays;
     writeln!(
         out,
-        "{} packets in {}, {setting} delivery over {}, time stamps by {}, {} lost",
-        grouped(delays.histogram.count()),
+        "{} in {}, {setting} delivery over {}, time stamps by {}, {} lost",
+        counted(delays.histogram.count(), "packet"),
         span(summary.duration),
         summary.backend.name(),
         stamps::words(&summary.capture),

@@ -52,7 +52,7 @@ pub struct Account {
 }
 
 impl Account {
-    pub fn tell(&self, out: &mut dyn Write, url: &ObjectUrl, what: &str) -> io::Result<()> {
+    pub fn tell(&self, out: &mut dyn Write, url: &ObjectUrl, row: &str) -> io::Result<()> {
         write!(out, "{} uploaded to {url}", self.uploaded.text())?;
         if self.found.files > 0 {
             write!(out, " ({} of an earlier run)", self.found.text())?;
@@ -61,14 +61,11 @@ impl Account {
             write!(out, "; {} wait in the spool", self.waiting.text())?;
         }
         if self.given_up.files > 0 {
-            let rows = self
-                .given_up_rows
-                .map_or_else(|| "an unknown number of".to_owned(), grouped);
-            write!(
-                out,
-                "; {} with {rows} {what} given up",
-                self.given_up.text()
-            )?;
+            let rows = self.given_up_rows.map_or_else(
+                || format!("an unknown number of {row}s"),
+                |rows| counted(rows, row),
+            );
+            write!(out, "; {} with {rows} given up", self.given_up.text())?;
         }
         writeln!(out)
     }

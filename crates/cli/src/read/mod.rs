@@ -26,7 +26,7 @@ use crate::objects::WhenFull;
 use crate::packet_line::{LineOptions, Printer};
 use crate::sandbox::{self, Sandbox};
 use crate::screen::Progress;
-use crate::units::grouped;
+use crate::units::{counted, grouped};
 use crate::{output, privilege, signals, user};
 pub use arguments::{Arguments, file_id};
 pub use failure::failure;
@@ -242,7 +242,7 @@ fn write_columns(
         Ok(())
     } else {
         let mut out = output::screen(&args.output);
-        tell(&mut *out, &summary).and_then(|()| output.tell(&mut *out, &written, "packets"))
+        tell(&mut *out, &summary).and_then(|()| output.tell(&mut *out, &written, "packet"))
     };
     // The failure of the job is reported before that of printing its summary.
     failed.map_or(Ok(()), Err)?;
@@ -281,8 +281,8 @@ pub fn fail_if_broken(mut lines: Vec<String>) -> Result<Exit, Failure> {
 pub fn account_line(out: &mut impl Write, summary: &ReadSummary) -> io::Result<()> {
     writeln!(
         out,
-        "{} packets read = {} delivered + {} filtered + {} lost",
-        grouped(summary.received),
+        "{} read = {} delivered + {} filtered + {} lost",
+        counted(summary.received, "packet"),
         grouped(summary.delivered),
         grouped(summary.filtered),
         grouped(summary.lost)
@@ -313,13 +313,13 @@ fn tell(mut out: &mut dyn Write, summary: &ReadSummary) -> io::Result<()> {
         writeln!(out, "{}", index_line(used))?;
     }
     if summary.duplicates > 0 {
-        writeln!(out, "{} duplicates left out", grouped(summary.duplicates))?;
+        writeln!(out, "{} left out", counted(summary.duplicates, "duplicate"))?;
     }
     if summary.emptied > 0 {
-        let packets = grouped(summary.emptied);
+        let packets = counted(summary.emptied, "packet");
         writeln!(
             out,
-            "of {packets} packets nothing was left: their link type cannot be anonymized"
+            "{packets} written without data: the link type cannot be anonymized"
         )?;
     }
     Ok(())

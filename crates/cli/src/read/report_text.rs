@@ -9,7 +9,7 @@ use tapline::read::{FileReport, ReportedInterface};
 
 use crate::failure::chain;
 use crate::moment::{date_time, local_zone};
-use crate::units::{amount, grouped};
+use crate::units::{amount, counted, grouped};
 
 /// Prints one line per known value, after an empty line if `needs_blank_line`.
 pub fn print(report: &FileReport, needs_blank_line: bool) -> io::Result<()> {
@@ -70,7 +70,7 @@ fn file(page: &mut Page, report: &FileReport) {
         "format",
         format!("{format} {major}.{minor}, {order}{compression}"),
     );
-    page.line("size", format!("{} bytes", grouped(report.size_bytes)));
+    page.line("size", counted(report.size_bytes, "byte"));
     let end = report.error.as_ref().map(|error| chain(error));
     page.line("end", end.as_deref().unwrap_or("complete"));
 }
@@ -141,11 +141,8 @@ fn section(page: &mut Page, report: &FileReport) {
 fn interface(page: &mut Page, index: usize, reported: &ReportedInterface) {
     let interface = &reported.interface;
     let name = interface.name.as_deref().unwrap_or("-");
-    let packets = grouped(reported.packets);
-    page.line(
-        &format!("interface {index}"),
-        format!("{name}, {packets} packets"),
-    );
+    let packets = counted(reported.packets, "packet");
+    page.line(&format!("interface {index}"), format!("{name}, {packets}"));
     page.line_if("  description", interface.description.as_ref());
     page.line("  link type", link_type(interface.link_type));
     page.line("  snaplen", snaplen(interface.snaplen));

@@ -16,7 +16,7 @@ use crate::output::is_stdout;
 use crate::read::{self, Arguments, file_id};
 use crate::sandbox::{self, Sandbox};
 use crate::screen::Progress;
-use crate::units::grouped;
+use crate::units::counted;
 use crate::{json as lines, privilege, signals, user};
 
 pub fn run(args: &ReportArgs) -> Result<Exit, Failure> {
@@ -108,11 +108,9 @@ fn print_result(
     if args.quiet || is_stdout(page) {
         return Ok(());
     }
-    let (packets, bytes) = (grouped(analysis.packets), grouped(analysis.bytes));
-    let line = format!(
-        "{packets} packets, {bytes} bytes; page written to {}",
-        page.display()
-    );
+    let packets = counted(analysis.packets, "packet");
+    let bytes = counted(analysis.bytes, "byte");
+    let line = format!("{packets}, {bytes}; page written to {}", page.display());
     let printed = writeln!(io::stdout(), "{}", line.replace(char::is_control, "?"));
     printed.map_err(|error| Failure::stdout(&error))
 }

@@ -9,7 +9,7 @@ use super::Url;
 use crate::args::CaptureArgs;
 use crate::json;
 use crate::output::{self, Written};
-use crate::units::{grouped, span};
+use crate::units::{counted, grouped, span};
 
 pub struct Summary<'a> {
     pub result: &'a RemoteSummary,
@@ -90,8 +90,8 @@ impl Summary<'_> {
         };
         writeln!(
             out,
-            "{} packets received = {} delivered + {} after the limit + {} lost{places}",
-            grouped(account.received()),
+            "{} received = {} delivered + {} after the limit + {} lost{places}",
+            counted(account.received(), "packet"),
             grouped(account.delivered),
             grouped(account.after_limit),
             grouped(account.lost_total()),

@@ -20,6 +20,7 @@ use crate::args::SendArgs;
 use crate::failure::{Exit, Failure, is_closed_output};
 use crate::metrics::{Server, send_families};
 use crate::sandbox::{self, Sandbox};
+use crate::units::counted;
 use crate::{privilege, signals, user};
 use progress::Progress;
 use source::Source;
@@ -54,7 +55,10 @@ pub fn run(args: &SendArgs) -> Result<Exit, Failure> {
     result.map_err(|error| failure(&error))?;
     shown.map_err(|error| Failure::output("cannot print the summary", &error))?;
     if summary.all_failed() > 0 {
-        let line = format!("the kernel refused {} packets", summary.all_failed());
+        let line = format!(
+            "the kernel refused {}",
+            counted(summary.all_failed(), "packet")
+        );
         return Err(Failure::new(Exit::Failed, line));
     }
     Ok(Exit::Done)

@@ -7,7 +7,7 @@ use serde_json::json;
 use tapline::send::{Histogram, SendPath, SendPlan, SendSummary};
 
 use crate::args::SendArgs;
-use crate::units::{amount, grouped, span};
+use crate::units::{amount, counted, grouped, span};
 
 /// Prints what a dry run found: the packets, and the path that they would take, or why none can be opened.
 pub fn show_plan(
@@ -45,9 +45,9 @@ pub fn show_plan(
     };
     writeln!(
         io::stdout(),
-        "{} packets, {} bytes, of {sizes} bytes each, would be sent on {} {time}, {path}",
-        grouped(plan.packets()),
-        grouped(plan.bytes()),
+        "{}, {}, of {sizes} bytes each, would be sent on {} {time}, {path}",
+        counted(plan.packets(), "packet"),
+        counted(plan.bytes(), "byte"),
         args.interface.as_deref().unwrap_or_default(),
     )?;
     above_mtu(plan.skipped(), plan.truncated(), &mut io::stdout())
@@ -57,7 +57,7 @@ pub fn show_plan(
 fn above_mtu(skipped: u64, truncated: u64, out: &mut dyn Write) -> io::Result<()> {
     for (count, what) in [(skipped, "skipped"), (truncated, "truncated")] {
         if count > 0 {
-            writeln!(out, "{} frames above the MTU {what}", grouped(count))?;
+            writeln!(out, "{} above the MTU {what}", counted(count, "frame"))?;
         }
     }
     Ok(())
@@ -122,8 +122,8 @@ fn text(summary: &SendSummary, out: &mut dyn Write) -> io::Result<()> {
     let delivered = summary.delivered.map_or("unknown".to_owned(), grouped);
     writeln!(
         out,
-        "{} packets submitted = {} accepted + {} failed; delivered by the device: {delivered}",
-        grouped(summary.submitted),
+        "{} submitted = {} accepted + {} failed; delivered by the device: {delivered}",
+        counted(summary.submitted, "packet"),
         grouped(summary.accepted),
         grouped(summary.all_failed()),
     )?;
@@ -157,10 +157,10 @@ fn text(summary: &SendSummary, out: &mut dyn Write) -> io::Result<()> {
         let microseconds = |ns: u64| ns as f64 / 1000.0;
         writeln!(
             out,
-            "late by p50 {:.1} us, p99 {:.1} us ({against}, {} packets)",
+            "late by p50 {:.1} us, p99 {:.1} us ({against}, {})",
             microseconds(p50),
             microseconds(p99),
-            grouped(lateness.count()),
+            counted(lateness.count(), "packet"),
         )?;
     }
     if !summary.postponed.is_zero() {

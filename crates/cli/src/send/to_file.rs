@@ -17,7 +17,7 @@ use crate::args::SendArgs;
 use crate::failure::{Exit, Failure, STDOUT};
 use crate::metrics::Server;
 use crate::output::{is_stdout, refuse_compressed_name};
-use crate::units::grouped;
+use crate::units::counted;
 use crate::{privilege, signals, user};
 
 /// Rejects packets and JSON together on standard output, and packets to a terminal.
@@ -91,9 +91,9 @@ fn show(args: &SendArgs, path: &Path, summary: &SendToFileSummary) -> io::Result
         return Ok(());
     }
     let line = format!(
-        "{} packets, {} bytes, written to {}",
-        grouped(summary.packets),
-        grouped(summary.bytes),
+        "{}, {}, written to {}",
+        counted(summary.packets, "packet"),
+        counted(summary.bytes, "byte"),
         path.display()
     );
     if is_stdout(path) {

@@ -275,8 +275,13 @@ pub(super) fn check_ping_sockets(paths: &SystemPaths, report: &mut Report) {
     let raw = open_icmp(SocketType::RAW, ipproto::ICMP);
     let datagram = open_icmp(SocketType::DGRAM, ipproto::ICMP);
     match (raw, datagram) {
-        (Ok(()), _) => report.add_ability(PING_SOCKET, "raw sockets: every kind of ping"),
-        (Err(_), Ok(())) => report.add_ability(PING_SOCKET, "ping sockets: echo requests only"),
+        (Ok(()), _) => report.add_ability(
+            PING_SOCKET,
+            "raw sockets permitted: all ping features available",
+        ),
+        (Err(_), Ok(())) => {
+            report.add_ability(PING_SOCKET, "ping sockets permitted: echo requests only")
+        }
         (Err(error), Err(_)) if error.kind() == io::ErrorKind::PermissionDenied => {
             let range = paths.sysctl(PING_GROUPS).ok().flatten();
             let range = range.map_or_else(
