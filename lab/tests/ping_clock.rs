@@ -57,7 +57,7 @@ fn targets(words: &str) -> Targets {
 struct Setter {
     /// The round trip of each answer, and when it came by the kernel's stamp.
     answers: Vec<(Option<u64>, i64)>,
-    /// Those of them that were timed, since the latest step was told.
+    /// The timed answers since the latest step was reported.
     timed: usize,
     /// After how many answers the clock was set.
     sets: Vec<usize>,

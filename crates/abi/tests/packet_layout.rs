@@ -121,7 +121,7 @@ fn states_and_kinds_of_packets_have_the_kernels_numbers() {
     }
 }
 
-/// That is where a ring's reader looks for it.
+/// A ring's reader looks for the address there.
 #[test]
 fn the_address_follows_the_header_aligned() {
     let with_address = |header: usize| {

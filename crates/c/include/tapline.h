@@ -272,9 +272,9 @@ enum tapline_count_layer
   : uint32_t
 #endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
  {
-  // Those of the frame, without FCS.
+  // The bytes of the frame, without FCS.
   TAPLINE_COUNT_LAYER_ETHERNET = 0,
-  // Those of the frame, padded to 60 bytes, with FCS.
+  // The bytes of the frame, padded to 60 bytes, with FCS.
   TAPLINE_COUNT_LAYER_ETHERNET_FCS = 1,
   // The same with preamble and gap.
   TAPLINE_COUNT_LAYER_WIRE = 2,

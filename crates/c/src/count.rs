@@ -35,9 +35,9 @@ pub enum tapline_count_direction {
 /// Which bytes are counted.
 #[repr(u32)]
 pub enum tapline_count_layer {
-    /// Those of the frame, without FCS.
+    /// The bytes of the frame, without FCS.
     Ethernet = 0,
-    /// Those of the frame, padded to 60 bytes, with FCS.
+    /// The bytes of the frame, padded to 60 bytes, with FCS.
     EthernetFcs = 1,
     /// The same with preamble and gap.
     Wire = 2,

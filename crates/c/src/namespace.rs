@@ -13,7 +13,7 @@ use crate::status::tapline_status;
 pub enum Home {
     /// This one.
     Known(Namespace),
-    /// That of the thread that opened the handle, where `/proc` does not say which one it is.
+    /// The namespace of the thread that opened the handle, if `/proc` does not say which one it is.
     Unknown,
 }
 

@@ -1,4 +1,4 @@
-//! The file of a page.
+//! Opens the output file of an HTML report.
 
 use std::fs::File;
 use std::io::{self, Write};

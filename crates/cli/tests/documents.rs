@@ -19,7 +19,7 @@ use super::support::PROGRAM;
 /// The words after `sh` of blocks that need bridges with VLANs, which the running kernel may lack.
 const VLAN_FILTERING: &str = "vlan-filtering";
 
-/// Those of blocks that need an installed library: a test of the library for C runs them.
+/// The word after `sh` of blocks that need an installed library: a test of the library for C runs them.
 const BUILD: &str = "build";
 
 /// How long a line that waits for Ctrl-C runs, in seconds.

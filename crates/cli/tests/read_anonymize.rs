@@ -49,7 +49,7 @@ const LINK_TYPES: [u16; 5] = [1, 101, 113, 228, 229];
 struct Packets(u16, Vec<Vec<u8>>);
 
 impl Packets {
-    /// Those of the corpus that were captured as a whole.
+    /// The packets of the corpus that were captured as a whole.
     fn of_corpus() -> Vec<Self> {
         let mut all: Vec<Self> = LINK_TYPES.map(|link| Self(link, Vec::new())).into();
         for file in known_corpus() {

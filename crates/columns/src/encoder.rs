@@ -1,4 +1,4 @@
-//! Batches to bytes.
+//! Encodes record batches as Parquet or Arrow IPC.
 
 use std::io::{self, BufWriter, IntoInnerError, Write};
 

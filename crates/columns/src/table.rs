@@ -1,4 +1,4 @@
-//! Rows to where they are kept.
+//! Writes rows to a file, a descriptor or a partitioned directory.
 
 use std::fs::File;
 use std::io;
@@ -85,7 +85,7 @@ const MOST_SMALL_FILES: u64 = 1000;
 pub struct Table<R: Rows> {
     format: ColumnFormat,
     partitions: Option<Partitions>,
-    /// Those that were written to last are at the end. Without partitions there is one until the end.
+    /// The open files, least recently written first. Without partitions there is one until the end.
     open: Vec<OpenHour<R>>,
     /// The latest hour of a row.
     latest: Hour,

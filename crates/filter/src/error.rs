@@ -1,3 +1,5 @@
+//! Errors of filter expressions.
+
 use crate::link_type::LinkType;
 use crate::options::FilterTarget;
 use std::ops::Range;

@@ -1,3 +1,5 @@
+//! Explains a verdict: the result of each term for a packet.
+
 use crate::classic::Ancillary;
 use crate::filter::Filter;
 use crate::graph::condition::{Comparison, Condition, Test};

@@ -1,3 +1,5 @@
+//! A parsed and compiled filter.
+
 use crate::classic::Ancillary;
 use crate::error::{FilterError, FilterErrorReason};
 use crate::graph::control_flow::Graph;

@@ -1,3 +1,5 @@
+//! Link types (`LINKTYPE_*`).
+
 use std::fmt;
 
 use crate::link_type_names::NAMES;

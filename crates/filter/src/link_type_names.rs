@@ -1,3 +1,5 @@
+//! Names of link types.
+
 /// Numbers in capture files, by number, and the names of tcpdump's `-y` option.
 ///
 /// # Source

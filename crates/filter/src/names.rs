@@ -1,3 +1,5 @@
+//! Resolves the names in a filter.
+
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr};

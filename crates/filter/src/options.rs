@@ -1,3 +1,5 @@
+//! Options of a filter.
+
 use crate::link_type::LinkType;
 use std::fmt;
 use std::net::Ipv4Addr;

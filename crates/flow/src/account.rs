@@ -24,7 +24,7 @@ impl ProtocolClass {
     /// All classes, in the order of the account.
     pub const ALL: [Self; 5] = [Self::Tcp, Self::Udp, Self::Icmp, Self::Icmpv6, Self::Other];
 
-    /// That of an IP protocol.
+    /// The class of an IP protocol.
     #[inline]
     pub fn of(protocol: u8) -> Self {
         match protocol {

@@ -1,4 +1,4 @@
-//! The table.
+//! The bounded flow table.
 
 use crate::account::{FlowAccount, ProtocolClass};
 use crate::batch::{FlowBatch, Waiting};

@@ -16,9 +16,9 @@ use crate::text::{last_os_error, text};
 const HEADER_BYTES: usize = 24;
 const MAGIC_MICRO: u32 = 0xa1b2_c3d4;
 const MAGIC_NANO: u32 = 0xa1b2_3c4d;
-/// That of files with longer packet headers.
+/// The magic number of files with longer packet headers.
 const MAGIC_PATCHED: u32 = 0xa1b2_cd34;
-/// That of files with other packet headers.
+/// The magic number of files with other packet headers.
 const MAGIC_NAVTEL: u32 = 0xa12b_3c4d;
 const VERSION: [u16; 2] = [2, 4];
 
@@ -34,7 +34,7 @@ struct Header {
 }
 
 impl Header {
-    /// That of a file with the packets of a handle.
+    /// The header of a file with the packets of a handle.
     fn of(state: &State, name: &str) -> Result<Self, String> {
         let link_type = datalinks::to_file(state.datalink).ok_or_else(|| {
             let number = state.datalink;

@@ -11,7 +11,7 @@ const MAGIC_BYTES: usize = 4;
 
 const MAGIC_MICRO: u32 = 0xa1b2_c3d4;
 const MAGIC_NANO: u32 = 0xa1b2_3c4d;
-/// That of files with longer headers of packets.
+/// The magic number of files with longer packet headers.
 const MAGIC_PATCHED: u32 = 0xa1b2_cd34;
 
 /// The bits of the link-layer header type that say something else.

@@ -15,7 +15,7 @@ use lab::vm::VirtualMachine;
 /// Which library a program runs with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Library {
-    /// That of the machine.
+    /// The libpcap of the machine.
     Libpcap,
     /// Ours.
     Tapline,

@@ -264,7 +264,7 @@ fn held_probes_go_on_within_the_limits() {
     }
 }
 
-/// Those of one half wait, and go on while the other half is probed.
+/// The probes to one half of the targets wait, and continue while the other half is probed.
 #[test]
 fn held_probes_share_the_rate_with_the_others() {
     let plan = ProbePlan {

@@ -23,7 +23,7 @@ const SLICE_NS: u64 = 100_000;
 pub struct PreciseWakeup {
     /// The thread whose settings were changed.
     thread: ThreadId,
-    /// Those that all of this thread share.
+    /// The settings that all guards of this thread share.
     settings: Arc<Mutex<Settings>>,
     is_prompt: bool,
 }

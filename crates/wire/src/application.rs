@@ -1,3 +1,5 @@
+//! Application protocols, by port.
+
 use std::fmt;
 
 use crate::{Dhcp, Dhcpv6, Dns, Http, Ntp, Quic, Tls};

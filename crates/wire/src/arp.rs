@@ -1,3 +1,5 @@
+//! ARP packets.
+
 use crate::error::{HeaderError, Inconsistent, split_header};
 use crate::ethernet::MacAddress;
 use std::net::Ipv4Addr;

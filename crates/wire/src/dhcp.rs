@@ -1,3 +1,5 @@
+//! DHCP and DHCPv6 messages.
+
 use std::fmt;
 use std::net::Ipv4Addr;
 

@@ -1,3 +1,5 @@
+//! Errors of headers.
+
 /// The bytes end inside a header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{layer} header at byte {at} needs {need} bytes, {have} there")]

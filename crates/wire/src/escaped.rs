@@ -1,3 +1,5 @@
+//! Displays bytes as text or hexadecimal.
+
 use std::fmt::{self, Write};
 
 /// Bytes of a packet as harmless text: printable ASCII is kept, a backslash becomes `\\`, and every other

@@ -1,3 +1,5 @@
+//! Ethernet headers.
+
 use crate::error::{Truncated, split_header};
 use std::fmt;
 

@@ -1,3 +1,5 @@
+//! The first line of HTTP messages.
+
 use std::fmt;
 
 use crate::escaped::Escaped;

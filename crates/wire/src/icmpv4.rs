@@ -1,3 +1,5 @@
+//! ICMP messages for IPv4.
+
 use crate::error::{Truncated, split_header};
 
 /// An ICMP header.

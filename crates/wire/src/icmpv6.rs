@@ -1,3 +1,5 @@
+//! ICMP messages for IPv6.
+
 use crate::error::{Truncated, split_header};
 use std::net::Ipv6Addr;
 

@@ -1,3 +1,5 @@
+//! IPv4 headers.
+
 use crate::checksum;
 use crate::error::{HeaderError, Inconsistent, split_header, split_options};
 use std::net::Ipv4Addr;

@@ -1,3 +1,5 @@
+//! IPv6 headers.
+
 use crate::error::{HeaderError, Inconsistent, split_header};
 use std::net::Ipv6Addr;
 

@@ -1,3 +1,5 @@
+//! IPv6 extension headers.
+
 use crate::error::{HeaderError, Truncated, split_header};
 use crate::protocol::ip;
 

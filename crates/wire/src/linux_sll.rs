@@ -1,3 +1,5 @@
+//! Linux cooked capture headers.
+
 use crate::error::{Truncated, split_header};
 use crate::ethernet::MacAddress;
 

@@ -1,3 +1,5 @@
+//! NTP packets.
+
 use std::fmt;
 use std::net::Ipv4Addr;
 

@@ -1,3 +1,5 @@
+//! PPP frames and Cisco HDLC.
+
 use crate::error::{Truncated, split_header};
 
 /// A PPP header: the protocol, behind the address and control bytes of HDLC framing if they are there.

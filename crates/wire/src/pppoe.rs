@@ -1,3 +1,5 @@
+//! PPPoE packets and tags.
+
 use std::fmt;
 
 use crate::error::{HeaderError, Inconsistent, split_header};

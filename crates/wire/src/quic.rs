@@ -1,3 +1,5 @@
+//! QUIC headers.
+
 use std::fmt;
 
 use crate::escaped::{Hex, u32_at};

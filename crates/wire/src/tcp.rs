@@ -1,3 +1,5 @@
+//! TCP headers.
+
 use crate::error::{HeaderError, Truncated, split_header, split_options};
 use std::fmt;
 

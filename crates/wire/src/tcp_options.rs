@@ -1,3 +1,5 @@
+//! TCP options.
+
 use std::fmt;
 
 use crate::escaped::{Hex, u16_at, u32_at};

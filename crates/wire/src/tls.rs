@@ -1,3 +1,5 @@
+//! TLS records.
+
 use std::fmt;
 
 use crate::escaped::{Escaped, u16_at};

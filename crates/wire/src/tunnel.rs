@@ -1,3 +1,5 @@
+//! Tunnel headers: VXLAN, Geneve and GRE.
+
 use crate::error::{HeaderError, Inconsistent, Truncated, split_header};
 use crate::escaped::{u16_at, u32_at};
 use crate::protocol::ethertype;

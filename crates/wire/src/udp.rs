@@ -1,3 +1,5 @@
+//! UDP headers.
+
 use crate::error::{Truncated, split_header};
 
 /// A UDP header.

@@ -1,3 +1,5 @@
+//! VLAN tags.
+
 use crate::error::{Truncated, split_header};
 
 /// A VLAN tag, without the `EtherType` before it (0x8100 or 0x88a8).

@@ -1,3 +1,5 @@
+//! Frames of the traffic in benches.
+
 use std::net::IpAddr;
 
 use wire::build::Frame;

@@ -1,3 +1,5 @@
+//! Reads packets with libpcap.
+
 use pcap::{Active, Capture, Error};
 
 /// Passes each packet and its time stamp in nanoseconds to `consume`, until the loop is broken. `handle` must be in

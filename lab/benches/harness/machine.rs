@@ -1,3 +1,5 @@
+//! The machine, its load, and the date.
+
 use std::fs;
 use std::thread::available_parallelism;
 

@@ -1,3 +1,5 @@
+//! The command line of benches.
+
 use std::path::PathBuf;
 
 use clap::builder::PossibleValuesParser;

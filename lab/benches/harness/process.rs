@@ -1,3 +1,5 @@
+//! What processes use: CPU time and context switches.
+
 use std::fs::{self, File};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileExt;

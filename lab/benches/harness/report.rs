@@ -1,3 +1,5 @@
+//! The report of a bench: figures, targets and remarks.
+
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};

@@ -1,3 +1,5 @@
+//! Tables of figures.
+
 use tapline_lab::benchmarks::{self, Cell, Figures};
 
 /// A column of a table.

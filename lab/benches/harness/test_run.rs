@@ -1,3 +1,5 @@
+//! Time per run of an XDP program, by `BPF_PROG_TEST_RUN`.
+
 use abi::bpf::TestRun;
 use bpf::{Insn, Program, ProgramKind, Reg};
 

@@ -1,3 +1,5 @@
+//! Refuses to work in the machine's own namespace.
+
 use std::io::ErrorKind;
 use std::path::Path;
 

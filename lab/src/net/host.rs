@@ -1,3 +1,5 @@
+//! Hosts: network namespaces with interfaces.
+
 use std::fs;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::process::Command;

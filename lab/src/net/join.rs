@@ -1,3 +1,5 @@
+//! Joins hosts to a network.
+
 use std::cell::Cell;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 

@@ -1,3 +1,5 @@
+//! Hosts that send nothing by themselves.
+
 use std::fs;
 
 /// Disables what a host sends by itself when an interface comes up. Multicast reports have no sysctl. `arp off`

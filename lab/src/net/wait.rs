@@ -1,3 +1,5 @@
+//! Waits for links and packets.
+
 use std::net::IpAddr;
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};

@@ -1,3 +1,5 @@
+//! Compares the verdicts of engines with libpcap's.
+
 use std::fmt;
 use std::net::Ipv4Addr;
 

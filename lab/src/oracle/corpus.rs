@@ -1,3 +1,5 @@
+//! The packets and expressions of the corpus.
+
 use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,3 +1,5 @@
+//! The engines that run filters.
+
 use filter::Filter;
 use filter::classic::ClassicProgram;
 use filter::native;

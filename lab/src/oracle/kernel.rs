@@ -1,3 +1,5 @@
+//! Runs filters at a packet socket of the kernel.
+
 use std::os::fd::{AsFd, OwnedFd};
 
 use abi::bpf::{SockFilter, attach_classic};

@@ -1,3 +1,5 @@
+//! Compiles filters with libpcap.
+
 use std::sync::OnceLock;
 
 use filter::LinkType;

@@ -1,3 +1,5 @@
+//! Interprets classic BPF by libpcap's and by the kernel's rules.
+
 use filter::classic::{Instruction, opcode};
 
 use super::packet::Packet;

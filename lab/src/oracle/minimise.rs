@@ -1,3 +1,5 @@
+//! Minimises a difference to a short expression and packet.
+
 use filter::FilterOptions;
 
 use super::compare::{Compiled, Difference, Subject};

@@ -1,3 +1,5 @@
+//! A packet that filters run on.
+
 use filter::classic::Ancillary;
 
 /// A packet to run the engines on.

@@ -1,3 +1,5 @@
+//! Reproducible random numbers.
+
 /// A seeded random number generator. The same seed gives the same sequence.
 ///
 /// # Source

@@ -1,3 +1,5 @@
+//! Runs comparisons and counts their results.
+
 use std::collections::BTreeMap;
 use std::fmt;
 

@@ -1,3 +1,5 @@
+//! Runs eBPF filters in the kernel by `BPF_PROG_TEST_RUN`.
+
 use abi::bpf::TestRun;
 use bpf::{FilterMaps, LoadError, Program, ProgramKind};
 use filter::classic::Ancillary;

@@ -148,6 +148,12 @@ fn nothing_is_unfinished_ignored_or_asleep() {
 }
 
 #[test]
+fn modules_and_items_are_described() {
+    assert_all_keep(rules::undescribed);
+    assert_all_keep(rules::begins_with_pronoun);
+}
+
+#[test]
 fn every_room_is_in_the_architecture() {
     let text = read(&root().join("ARCHITECTURE.md"));
     assert_none(rules::rooms_without_a_line(&text, &rooms()));

@@ -146,6 +146,41 @@ pub fn unfinished(source: &Source) -> Vec<String> {
     found
 }
 
+/// Reports source files without a line about the module at their beginning.
+pub fn undescribed(source: &Source) -> Vec<String> {
+    let is_described = source.text.starts_with("//!");
+    if is_described || source.is_test() || !source.path.contains("/src/") {
+        return Vec::new();
+    }
+    vec![format!("{}: begins without `//!`", source.path)]
+}
+
+/// Reports doc comments that begin with a pronoun: rustdoc shows them alone, and nobody knows what they stand for.
+pub fn begins_with_pronoun(source: &Source) -> Vec<String> {
+    let pronouns = ["Those ", "That ", "So many ", "As many "];
+    let doc = |line: &str| {
+        let line = line.trim_start();
+        let text = line
+            .strip_prefix("///")
+            .or_else(|| line.strip_prefix("//!"))?;
+        Some(text.trim_start().to_owned())
+    };
+    let mut found = Vec::new();
+    let mut is_first = true;
+    for (line, number) in source.text.lines().zip(1..) {
+        let text = doc(line);
+        if is_first
+            && let Some(text) = &text
+            && let Some(word) = pronouns.iter().find(|word| text.starts_with(**word))
+        {
+            let place = format!("{}:{number}", source.path);
+            found.push(format!("{place}: begins with `{word}`: name the thing"));
+        }
+        is_first = text.is_none_or(|text| text.is_empty());
+    }
+    found
+}
+
 /// Reports crates without a row in the table of ARCHITECTURE.md.
 pub fn rooms_without_a_line(architecture: &str, rooms: &[String]) -> Vec<String> {
     let is_row = |line: &str, room: &str| {
@@ -219,6 +254,17 @@ fn offences_are_found() {
                 "sleep(a)",
             ],
         ),
+        (undescribed, store, &["", "use a::b;", "// A comment."]),
+        (
+            begins_with_pronoun,
+            store,
+            &[
+                "/// Those of the map.\nfn a() {}",
+                "//! That of a file.",
+                "struct A {\n    /// As many as fit.\n    b: u8,\n}",
+                "/// A table.\n///\n/// So many rows fit.\nfn a() {}",
+            ],
+        ),
     ];
     for (rule, path, texts) in offending {
         for text in *texts {
@@ -252,6 +298,17 @@ fn offences_are_found() {
             unfinished,
             store,
             &["let a = \"todo\"; // a todo list, XXXL\n"],
+        ),
+        (undescribed, store, &["//! The files."]),
+        (undescribed, "crates/store/src/a/tests.rs", &["use a::b;"]),
+        (
+            begins_with_pronoun,
+            store,
+            &[
+                "// Those of the map.\nfn a() {}",
+                "/// Some packets wait.\n/// Those are written.\nfn a() {}",
+                "/// Thatcher.\nfn a() {}",
+            ],
         ),
     ];
     for (rule, path, texts) in keeping {

@@ -295,7 +295,7 @@ pub fn steered_queues(socket: BorrowedFd<'_>, name: [u8; 16]) -> io::Result<u64>
 /// The rules of a device.
 #[derive(Clone, Debug, Default)]
 pub struct FlowRules {
-    /// Those that there are.
+    /// The configured rules.
     pub rules: Vec<FlowSpec>,
     /// Number of places for rules.
     pub places: u64,

@@ -100,7 +100,7 @@ pub struct StreamRecord {
     pub next: u64,
     /// Different packets that arrived.
     pub received: u64,
-    /// Those behind one with a higher number.
+    /// Packets that arrived after one with a higher number.
     pub reordered: u64,
     /// How far they were behind, at most.
     pub reordered_distance: u64,

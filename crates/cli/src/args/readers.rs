@@ -91,9 +91,9 @@ pub enum Order {
 /// Number of readers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReaderCount {
-    /// As many as suit interfaces and CPUs.
+    /// A number that suits the interfaces and the free CPUs.
     Automatic,
-    /// Those of the library.
+    /// A number, all queues or a list of queues.
     Fixed(Queues),
 }
 

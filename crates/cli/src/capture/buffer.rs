@@ -41,7 +41,7 @@ enum Reason {
 }
 
 impl BufferChoice {
-    /// That of `--buffer`, or one that suits the interfaces and the machine.
+    /// The size of `--buffer`, or one that suits the interfaces and the machine.
     pub fn new(args: &CaptureArgs) -> Self {
         if let Some(bytes) = args.buffer {
             return Self {

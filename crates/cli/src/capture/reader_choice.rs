@@ -39,7 +39,7 @@ enum Reason {
 }
 
 impl ReaderChoice {
-    /// Those of `--queues`, or what suits a capture with `options`.
+    /// The readers of `--queues`, or what suits a capture with `options`.
     pub fn new(args: &CaptureArgs, options: &CaptureOptions) -> Result<Self, Failure> {
         if args.readers.queues.is_some() {
             return Ok(Self {

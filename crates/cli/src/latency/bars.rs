@@ -1,4 +1,4 @@
-//! The histogram.
+//! Prints the latency histogram as bars.
 
 use tapline::latency::Delays;
 

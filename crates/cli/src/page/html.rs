@@ -1,4 +1,4 @@
-//! The page and its tables.
+//! Builds an HTML page with tables.
 
 use std::fmt::{self, Display, Write};
 

@@ -36,7 +36,7 @@ const CLOSE: &[&str] = &["flows_ipfix::every_kind_of_run_closes_its_connection"]
 
 const CUT: &[i64] = &[libc::SYS_ftruncate, libc::SYS_lseek];
 
-/// Those of `SCREEN` but for the suspended screen.
+/// The calls of `SCREEN` without those of a suspended screen.
 const SCREEN_CALLS: &[i64] = &[
     libc::SYS_openat,
     libc::SYS_read,

@@ -1,3 +1,5 @@
+//! Ancillary data of classic BPF: metadata at negative offsets.
+
 /// Packet metadata, for loads at [`Ancillary::BASE`].
 ///
 /// The default is a packet from a file, without metadata. A VLAN tag is then in the bytes: "tag

@@ -1,3 +1,5 @@
+//! Checks classic BPF programs by the kernel's rules.
+
 use crate::classic::ancillary::Ancillary;
 use crate::classic::instruction::Instruction;
 #[cfg(doc)]

@@ -1,3 +1,5 @@
+//! A classic BPF instruction.
+
 use std::fmt;
 
 /// Maximum number of instructions in a program (`BPF_MAXINSNS`).

@@ -1,3 +1,5 @@
+//! Interprets classic BPF programs.
+
 use crate::classic::ancillary::Ancillary;
 use crate::classic::check::MEMORY_WORDS;
 use crate::classic::instruction::Instruction;

@@ -1,3 +1,5 @@
+//! Listings of classic BPF programs, as `tcpdump -d` prints them.
+
 use crate::classic::ancillary::Ancillary;
 use crate::classic::instruction::Instruction;
 use crate::classic::opcode;

@@ -1,3 +1,5 @@
+//! Classic BPF programs, and their text form.
+
 use crate::classic::check::InvalidProgram;
 use crate::classic::instruction::{Instruction, MAX_INSTRUCTIONS, MAX_USER_INSTRUCTIONS};
 use crate::classic::{check, opcode};

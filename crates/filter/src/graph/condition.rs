@@ -1,3 +1,5 @@
+//! Conditions: tests, set members and their combinations.
+
 use crate::graph::sets::{MAX_KEY_WORDS, SetId};
 use crate::graph::values::{Value, ValueId, Values, Variable};
 use crate::language::tree::Operator;

@@ -1,3 +1,5 @@
+//! The control-flow graph of a filter.
+
 use crate::graph::condition::{Comparison, Condition, Member, Test};
 use crate::graph::values::{ValueId, Values, Variable};
 use std::collections::HashMap;

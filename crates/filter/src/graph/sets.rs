@@ -1,3 +1,5 @@
+//! Sets of addresses, networks and ports.
+
 use std::collections::HashMap;
 
 /// The id of a set of a filter; equal sets have equal ids.

@@ -1,3 +1,5 @@
+//! Values: numbers that depend on the packet, and their arena.
+
 use crate::language::tree::Operator;
 use std::collections::HashMap;
 

@@ -1,3 +1,5 @@
+//! Parses arithmetic expressions and relations.
+
 use crate::error::FilterErrorReason;
 use crate::language::lexer::{Symbol, Token};
 use crate::language::parser::{Parsed, Parser};

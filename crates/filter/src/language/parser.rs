@@ -1,3 +1,5 @@
+//! Parses filter expressions.
+
 use crate::error::{FilterError, FilterErrorReason};
 use crate::language::lexer::{Symbol, Token};
 use crate::language::tree::{Expression, Layers, Protocol, Qualifiers, Span, Term, TermSpan};

@@ -1,3 +1,5 @@
+//! Parses the terms of filter expressions.
+
 use crate::error::FilterErrorReason;
 use crate::language::arithmetic::relation;
 use crate::language::lexer::{Symbol, Token};

@@ -1,3 +1,5 @@
+//! Suggests a known word for a misspelled one.
+
 /// The word that was probably meant by `typed`: the most similar one, if it differs by one letter, or by two if `typed` has at
 /// least six. Two neighbouring letters in the wrong order count as one.
 ///

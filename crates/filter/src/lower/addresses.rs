@@ -1,3 +1,5 @@
+//! Terms about addresses and networks.
+
 use crate::error::FilterErrorReason;
 use crate::graph::condition::Condition;
 use crate::graph::values::{Values, Width};

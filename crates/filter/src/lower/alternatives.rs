@@ -1,3 +1,5 @@
+//! Alternatives that compare a field with many constants.
+
 use crate::error::FilterError;
 use crate::graph::condition::Condition;
 use crate::graph::values::{ValueId, Values};

@@ -1,3 +1,5 @@
+//! Arithmetic terms, and the guards of their loads.
+
 use crate::error::FilterErrorReason;
 use crate::graph::condition::{Comparison, Condition};
 use crate::graph::values::{ValueId, Width};

@@ -1,3 +1,5 @@
+//! Terms about the direction of a packet.
+
 use crate::classic::Ancillary;
 use crate::error::FilterErrorReason;
 use crate::graph::condition::Condition;

@@ -1,3 +1,5 @@
+//! Terms about the log of OpenBSD's packet filter.
+
 use crate::error::FilterErrorReason;
 use crate::graph::condition::Condition;
 use crate::graph::values::Width;

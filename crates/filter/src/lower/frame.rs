@@ -1,3 +1,5 @@
+//! Where headers are in a frame, and which tunnel the term is in.
+
 use crate::graph::values::Variable;
 use crate::link_type::LinkType;
 

@@ -1,3 +1,5 @@
+//! Terms about the link layer and its protocol field.
+
 use crate::graph::condition::{Comparison, Condition};
 use crate::graph::values::Width;
 use crate::language::tree::Llc;

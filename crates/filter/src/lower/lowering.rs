@@ -1,3 +1,5 @@
+//! Lowers a parsed expression to a graph.
+
 use crate::error::{FilterError, FilterErrorReason};
 use crate::graph::condition::{Comparison, Condition};
 use crate::graph::values::{ValueId, Values, Variable, Width};

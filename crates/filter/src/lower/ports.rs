@@ -1,3 +1,5 @@
+//! Terms about ports.
+
 use crate::error::FilterErrorReason;
 use crate::graph::condition::Condition;
 use crate::graph::values::Width;

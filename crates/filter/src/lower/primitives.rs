@@ -1,3 +1,5 @@
+//! Terms with qualifiers, by the kind of their operand.
+
 use crate::error::FilterErrorReason;
 use crate::graph::condition::Condition;
 use crate::language::tree::{Direction, Id, Kind, Protocol, Qualifiers};

@@ -1,3 +1,5 @@
+//! Terms about protocols and header chains.
+
 use crate::error::FilterErrorReason;
 use crate::graph::condition::Condition;
 use crate::graph::values::{ValueId, Variable, Width};

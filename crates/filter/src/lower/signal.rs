@@ -1,3 +1,5 @@
+//! Terms about SS7 signal units.
+
 use crate::graph::condition::{Comparison, Condition};
 use crate::graph::values::{ValueId, Width};
 use crate::language::tree::{FieldValues, Operator, Signal, SignalField, SignalKind, SignalUnit};

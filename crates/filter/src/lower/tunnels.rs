@@ -1,3 +1,5 @@
+//! Terms about tags and tunnels, which shift the terms after them.
+
 use crate::classic::Ancillary;
 use crate::error::FilterErrorReason;
 use crate::graph::condition::{Comparison, Condition};

@@ -1,3 +1,5 @@
+//! Terms about 802.11.
+
 use crate::error::FilterErrorReason;
 use crate::graph::condition::Condition;
 use crate::graph::values::{ValueId, Values, Variable, Width};

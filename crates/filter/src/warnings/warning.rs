@@ -1,3 +1,5 @@
+//! The warnings about filter expressions.
+
 use crate::error::caret;
 use std::fmt;
 use std::ops::Range;

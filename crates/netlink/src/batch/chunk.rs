@@ -43,7 +43,7 @@ pub(super) struct ItemCodec {
 }
 
 impl ItemCodec {
-    /// That of objects of type `O`.
+    /// The functions for objects of type `O`.
     pub fn of<O: Object>() -> &'static Self {
         const {
             &Self {

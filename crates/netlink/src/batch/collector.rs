@@ -1,3 +1,5 @@
+//! Collects items into chunks, sends them, and reports each result.
+
 use super::chunk::{Chunk, ItemCodec};
 use super::undo::{Undo, current_state, reads_state_before, undo_for};
 use crate::codec::{HEADER_BYTES, KernelError, Request};

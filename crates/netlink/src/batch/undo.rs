@@ -1,3 +1,5 @@
+//! Rolls back the items of a batch.
+
 use std::collections::HashMap;
 use std::fmt;
 

@@ -1,3 +1,5 @@
+//! Errors of the kernel with extended acknowledgements.
+
 use std::{fmt, io};
 
 use super::reader::HEADER_BYTES;

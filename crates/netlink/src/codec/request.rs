@@ -1,3 +1,5 @@
+//! Builds requests.
+
 use std::net::IpAddr;
 
 use super::reader::HEADER_BYTES;

@@ -1,3 +1,5 @@
+//! Sockets for generic netlink families.
+
 use rustix::net::netlink::GENERIC;
 
 use crate::codec::{Attribute, Attributes, Malformed, Message, Request, attributes, split};

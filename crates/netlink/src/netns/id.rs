@@ -1,3 +1,5 @@
+//! Ids of network namespaces (nsid).
+
 use super::Namespace;
 use crate::codec::{Malformed, Request, attributes, split};
 use crate::error::{InvalidRequest, RequestTarget};

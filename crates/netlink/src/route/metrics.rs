@@ -1,3 +1,5 @@
+//! Metrics of routes.
+
 use serde::{Deserialize, Serialize};
 
 use super::{RouteFeatures, RouteLocks};

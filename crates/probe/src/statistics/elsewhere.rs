@@ -8,7 +8,7 @@ use super::target::{ProbeCounts, RttStatistics, TargetRecord};
 
 /// The answers of each target, as counted elsewhere.
 pub trait AnswerCounters: fmt::Debug + Send + Sync {
-    /// Those of `target` so far.
+    /// The answers of `target` so far.
     fn answers(&self, target: u32) -> CountedAnswers;
 
     /// The histogram of their round trips, in the buckets of [`Prober::buckets`](crate::Prober::buckets): 216, or none.

@@ -36,7 +36,7 @@ const ALL: u32 = ADDRESSES | PORTS | FLOWS;
 /// The extent that is being filled, and those before.
 pub(super) struct Builder {
     link_types: Vec<u16>,
-    /// Those that have ended and were not taken yet.
+    /// Extents that have ended and were not taken yet.
     ended: Vec<Extent>,
     /// Bytes that the index has so far.
     index_bytes: u64,

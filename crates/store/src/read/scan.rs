@@ -179,7 +179,7 @@ pub struct PacketBlock<'a> {
     pub bytes: &'a [u8],
     /// Whether a pcapng file with the same interfaces can contain these bytes unchanged.
     ///
-    /// That is an Enhanced Packet Block without options, of the first section, in this machine's byte
+    /// Whether the packet is an Enhanced Packet Block without options, of the first section, in this machine's byte
     /// order, with time stamps in nanoseconds.
     pub is_native: bool,
 }

@@ -81,11 +81,11 @@ struct Place {
     sequence: usize,
     /// Packets that are written, discarded or gathered.
     done: u32,
-    /// Those of them that are not only gathered.
+    /// The packets of `done` that are not only gathered.
     accepted: u32,
-    /// Those of them that the file refused.
+    /// The packets of `done` that the file refused.
     discarded: u32,
-    /// Those of them that came late.
+    /// The packets of `done` that came late.
     late: u64,
 }
 

@@ -40,7 +40,7 @@ struct Flow {
 }
 
 impl Flow {
-    /// That of a packet, if it has one, and the source of the packet first.
+    /// The flow of a packet, if it has one, with the source of the packet first.
     fn of(link_type: LinkType, packet: &[u8]) -> Option<Self> {
         let summary = dissect(link_type.0, packet);
         let protocol = summary.protocol?;

@@ -222,7 +222,7 @@ pub(super) fn is_stopped(stop: &Stop) -> bool {
 pub(super) struct Inputs {
     pub names: Vec<String>,
     pub kind: InputKind,
-    /// Those of the inputs that are streams.
+    /// The descriptors of the inputs that are streams.
     streams: Vec<Option<OwnedFd>>,
 }
 

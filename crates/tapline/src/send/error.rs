@@ -39,7 +39,7 @@ pub enum SendError {
         link: String,
         /// Its hardware type (`ARPHRD_*`).
         hardware: u16,
-        /// That of the packets.
+        /// The link type of the packets.
         link_type: LinkType,
     },
     /// The path to the interface cannot be opened.

@@ -26,7 +26,7 @@ const TAG_BYTES: usize = 4;
 /// that is full. Longer than the receiving thread of a virtual interface waits for a CPU on a busy machine.
 const MAX_FULL_NS: u64 = 1_000_000_000;
 
-/// So many packets in a row for which there is no room end the job.
+/// After this many consecutive packets for which there is no room, the job ends.
 const MAX_REFUSED: u32 = 5;
 
 /// Paths that take so many packets in a call get large queues.

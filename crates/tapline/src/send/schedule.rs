@@ -19,11 +19,11 @@ pub enum Rate {
     /// As fast as possible.
     #[default]
     Max,
-    /// So many packets per second, evenly spaced.
+    /// Packets per second, evenly spaced.
     Packets(NonZeroU64),
-    /// So many bits per second of the frames as they are given (without FCS).
+    /// Bits per second of the frames as they are given (without FCS).
     Bits(NonZeroU64),
-    /// So many bits per second on the wire: with preamble, padding, FCS and the gap between frames.
+    /// Bits per second on the wire: with preamble, padding, FCS and the gap between frames.
     WireBits(NonZeroU64),
     /// With the gaps of the packets' times, divided by the speed: 2.0 halves them. The speed must be positive.
     Recorded(f64),

@@ -18,7 +18,7 @@ pub struct SendSummary {
     pub submitted: u64,
     /// Packets that the kernel took.
     pub accepted: u64,
-    /// Those of them that were sent on the second interface; `None` without one.
+    /// The accepted packets that were sent on the second interface; `None` without one.
     pub second_accepted: Option<u64>,
     /// Bytes of the accepted packets, from the link-layer header on, without FCS.
     pub bytes: u64,

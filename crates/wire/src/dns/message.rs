@@ -1,3 +1,5 @@
+//! DNS messages.
+
 use std::fmt;
 
 use super::name::DnsName;

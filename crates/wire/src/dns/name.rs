@@ -1,3 +1,5 @@
+//! DNS names.
+
 use std::fmt::{self, Write};
 
 /// Most labels of a name: each takes at least two of its 255 bytes.

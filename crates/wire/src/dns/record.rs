@@ -1,3 +1,5 @@
+//! DNS questions and records.
+
 use std::fmt;
 use std::net::{Ipv4Addr, Ipv6Addr};
 

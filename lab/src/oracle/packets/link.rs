@@ -1,3 +1,5 @@
+//! Generates link-layer headers.
+
 use filter::LinkType;
 
 use super::Frame;

@@ -1,3 +1,5 @@
+//! Generates network-layer headers.
+
 use super::Frame;
 use crate::oracle::pool;
 

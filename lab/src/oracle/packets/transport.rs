@@ -1,3 +1,5 @@
+//! Generates transport headers.
+
 use super::Frame;
 use crate::oracle::pool;
 

@@ -1,3 +1,5 @@
+//! Generates 802.11 headers.
+
 use super::Frame;
 use crate::oracle::pool;
 

@@ -1,3 +1,5 @@
+//! Generates arithmetic terms.
+
 use super::Writer;
 use crate::oracle::pool;
 use filter::LinkType;

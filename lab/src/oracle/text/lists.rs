@@ -1,3 +1,5 @@
+//! Generates long lists of alternatives.
+
 use super::Writer;
 use crate::oracle::pool;
 

@@ -1,3 +1,5 @@
+//! Generates terms.
+
 use filter::{FilterTarget, LinkType};
 
 use super::Writer;

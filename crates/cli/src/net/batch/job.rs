@@ -1,3 +1,5 @@
+//! `tapline batch`: runs the lines of a file.
+
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::iter;

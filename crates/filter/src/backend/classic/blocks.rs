@@ -1,3 +1,5 @@
+//! Basic blocks of classic BPF programs.
+
 use crate::classic::Instruction;
 use crate::classic::opcode;
 use std::collections::HashMap;

@@ -1,3 +1,5 @@
+//! Lays out basic blocks as a classic BPF program.
+
 use crate::backend::classic::blocks::{Block, End, plain};
 use crate::classic::Instruction;
 use crate::classic::opcode;

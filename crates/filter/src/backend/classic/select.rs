@@ -1,3 +1,5 @@
+//! Selects classic BPF instructions for the nodes of a graph.
+
 use crate::backend::classic::blocks::{Block, End, plain};
 use crate::classic::opcode;
 use crate::classic::{Instruction, MAX_INSTRUCTIONS};

@@ -1,3 +1,5 @@
+//! A filter as a fragment of an eBPF program.
+
 use crate::backend::ebpf::codegen::writer::{CodegenInput, write};
 use crate::backend::ebpf::context::{Verdicts, prologue};
 use crate::backend::ebpf::insn::{Insn, Label, Reg};

@@ -1,3 +1,5 @@
+//! eBPF instructions.
+
 /// A position in a program. Each position has its own number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Label(pub u32);

@@ -1,3 +1,5 @@
+//! Listings of eBPF programs.
+
 use crate::backend::ebpf::insn::{Alu, Condition, Helper, Insn, Label, Operand, Reg, Size, Width};
 use std::collections::HashMap;
 use std::fmt;

@@ -1,3 +1,5 @@
+//! The BPF map of a set: its type and its keys.
+
 use crate::graph::sets::Set;
 
 /// The map type for a set.

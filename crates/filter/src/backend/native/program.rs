@@ -1,3 +1,5 @@
+//! A filter as native code, in executable memory.
+
 use crate::classic::Ancillary;
 use crate::filter::Filter;
 use abi::executable::Executable;

@@ -1,3 +1,5 @@
+//! Architectures without native code.
+
 use crate::backend::native::program::{Code, NativeError};
 use crate::filter::Filter;
 

@@ -1,3 +1,5 @@
+//! Removes assignments that nothing reads.
+
 use crate::graph::control_flow::{Graph, Node, NodeId};
 use crate::graph::values::{Values, Variable};
 

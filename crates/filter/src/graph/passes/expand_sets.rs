@@ -1,3 +1,5 @@
+//! Replaces sets by comparisons.
+
 use crate::graph::condition::{Comparison, Member, Test};
 use crate::graph::control_flow::{Graph, MAX_IN_A_ROW, Node, NodeId};
 use crate::graph::sets::{MAX_KEY_WORDS, Set};

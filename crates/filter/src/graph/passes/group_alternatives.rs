@@ -1,3 +1,5 @@
+//! Groups alternatives that begin with the same test.
+
 use crate::graph::condition::{Comparison, Condition, Test};
 use crate::graph::values::{ValueId, Values};
 use std::collections::HashMap;

@@ -1,3 +1,5 @@
+//! Skips tests whose outcome is known.
+
 use crate::graph::control_flow::{Graph, Node, NodeId};
 use crate::graph::passes::known_bits::Knowledge;
 use crate::graph::values::Values;

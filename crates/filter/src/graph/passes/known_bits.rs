@@ -1,3 +1,5 @@
+//! What is known about the bits of values at a node.
+
 use crate::graph::condition::{Comparison, Test};
 use crate::graph::values::{ValueId, Values, Variable};
 use std::collections::BTreeMap;

@@ -1,3 +1,5 @@
+//! Turns long lists of constants into sets.
+
 use crate::graph::condition::{Comparison, Condition, Member, Test};
 use crate::graph::sets::{MAX_KEY_WORDS, Set, Sets};
 use crate::graph::values::{ValueId, Values};

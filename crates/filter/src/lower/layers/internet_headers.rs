@@ -1,3 +1,5 @@
+//! Skips IP headers, extension headers and transport headers.
+
 use crate::graph::condition::Condition;
 use crate::graph::values::Width;
 use crate::language::tree::Operator;

@@ -1,3 +1,5 @@
+//! Skips link-layer headers and tags.
+
 use crate::graph::condition::Condition;
 use crate::graph::values::Width;
 use crate::link_type::LinkType;

@@ -1,3 +1,5 @@
+//! Lowers terms with `any` and `inner` to a search of the layers.
+
 use crate::error::{FilterError, FilterErrorReason};
 use crate::graph::condition::Condition;
 use crate::language::print::link_word;

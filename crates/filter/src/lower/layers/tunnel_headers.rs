@@ -1,3 +1,5 @@
+//! Skips tunnel headers.
+
 use crate::graph::condition::Condition;
 use crate::graph::values::{ValueId, Width};
 use crate::language::tree::Operator;

@@ -1,3 +1,5 @@
+//! Walks the layers of a packet.
+
 use crate::graph::condition::Condition;
 use crate::graph::values::{ValueId, Width};
 use crate::language::tree::{Layers, Operator, Protocol};

@@ -1,3 +1,5 @@
+//! What a term with `any` or `inner` searches for.
+
 use crate::language::tree::{Direction, Protocol};
 use crate::names::Transport;
 

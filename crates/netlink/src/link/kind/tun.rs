@@ -1,3 +1,5 @@
+//! Tun and tap links.
+
 use super::kinds::KindSettings;
 use crate::error::InvalidRequest;
 use crate::schema::{attribute_set, number_enum};

@@ -1,3 +1,5 @@
+//! VRF links.
+
 use super::kinds::KindSettings;
 use crate::schema::attribute_set;
 

@@ -44,7 +44,7 @@ impl IndexCounts {
 
 pub(super) struct Indexes {
     are_wanted: bool,
-    /// That of the open file. `None` also if it failed.
+    /// The index of the open file. `None` also if it failed.
     open: Option<LiveIndex>,
     counts: IndexCounts,
 }

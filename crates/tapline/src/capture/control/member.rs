@@ -12,7 +12,7 @@ use super::pending::PendingChanges;
 
 /// A reader whose capture is changed.
 pub struct Member {
-    /// Those that it ever had, in their order.
+    /// All interfaces that the reader has had, in order of joining.
     pub interfaces: Vec<Slot>,
     pub pending: Arc<PendingChanges>,
 }

@@ -1,4 +1,4 @@
-//! What is to be changed.
+//! A requested change of a running capture.
 
 use std::time::Duration;
 

@@ -19,7 +19,7 @@ const EVENTS_PER_CALL: usize = 4096;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Namespaces {
-    /// That of the calling thread.
+    /// The namespace of the calling thread.
     Current,
     /// These, by the names that `ip netns` gives them. The capture ends when all of them have been deleted.
     Named(Vec<String>),

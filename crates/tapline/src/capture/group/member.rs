@@ -52,7 +52,7 @@ impl Members {
         self.0.keys().copied().collect()
     }
 
-    /// Those whose rings are being replaced.
+    /// The members whose rings are being replaced.
     pub fn settling(&self) -> Vec<u32> {
         let settling = self
             .iter()

@@ -130,7 +130,7 @@ impl Opener {
         self.over.clone()
     }
 
-    /// That each interface that was named is among `described`, in each namespace that was named.
+    /// Checks that each named interface is among `described`, in each named namespace.
     pub fn check_named(&self, described: &[Description]) -> Result<(), CaptureError> {
         let captured = |link: &String| {
             let mut names = described.iter();

@@ -21,7 +21,7 @@ const MAX_READERS: usize = 255;
 pub enum Queues {
     /// One for each receive queue of the interfaces, in drop mode with shared memory for each CPU.
     All,
-    /// So many, which share the queues.
+    /// A number of readers, which share the queues.
     Count(NonZeroUsize),
     /// One for each of these receive queues. Packets of other queues are neither received nor filtered. A packet that
     /// this host sends has no receive queue and is not captured. Drop mode uses AF_XDP sockets; packets of other queues

@@ -74,7 +74,7 @@ pub(super) struct Neighbours {
 }
 
 impl Neighbours {
-    /// Those on `link`. The first [`follow`](Self::follow) reports the kernel's table.
+    /// The neighbours on `link`. The first [`follow`](Self::follow) reports the kernel's table.
     pub fn open(link: IfIndex, pace: NeighbourPace) -> Result<Self, NetlinkError> {
         Ok(Self {
             link,

@@ -62,7 +62,7 @@ enum Known {
 struct Intervals {
     /// The first address of each, ascending, with IPv4 mapped to IPv6. The first one is 0.
     firsts: Vec<u128>,
-    /// Those that were looked up.
+    /// The intervals that were looked up.
     kinds: HashMap<usize, IntervalKind>,
     /// The interval of the latest address, if one route serves it: its first number, that of the next one, and the route.
     latest_same: Option<(u128, u128, RouteKind)>,
@@ -262,7 +262,7 @@ impl AsFd for Routes {
 }
 
 impl Intervals {
-    /// Those of the routes of all tables, of the destinations of rules, and of the sources that `link` offers.
+    /// Reads the intervals of the routes of all tables, of the destinations of rules, and of the sources that `link` offers.
     fn read(netlink: &mut Netlink, link: IfIndex) -> Result<Self, NetlinkError> {
         let mut new = Self {
             firsts: vec![0],

@@ -15,7 +15,7 @@ use crate::send::queue::SendQueue;
 /// at most as many: some ten milliseconds.
 const BATCH: usize = 1 << 18;
 
-/// So many repetitions of a packet in a row are sent without a copy of each.
+/// From this many consecutive repetitions on, a packet is sent without a copy of each.
 const MIN_REPEATED: usize = 64;
 
 /// Sends XDP frames.

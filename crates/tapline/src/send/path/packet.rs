@@ -59,7 +59,7 @@ pub enum Discipline {
 }
 
 impl Discipline {
-    /// That of its name, as `tc qdisc` prints it.
+    /// The discipline with this name, as `tc qdisc` prints it.
     pub fn named(name: &str) -> Option<Self> {
         match name {
             "fq" => Some(Self::Fq),

@@ -1,3 +1,5 @@
+//! The syntax of `tapline link`.
+
 use tapline::filter::similar_word;
 use tapline::net::schema::{Arguments, InvalidValue, Parsed};
 use tapline::net::{Family, IpipMode, Link, LinkKind, NetlinkError, SitMode, Ttl, Verb};

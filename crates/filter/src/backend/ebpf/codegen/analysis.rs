@@ -1,3 +1,5 @@
+//! Facts about a graph that eBPF code generation needs.
+
 use crate::graph::control_flow::{Graph, Node, NodeId};
 use crate::graph::values::{Value, ValueId, Values, Width};
 use crate::language::tree::Operator;

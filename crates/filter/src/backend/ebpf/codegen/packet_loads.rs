@@ -1,3 +1,5 @@
+//! eBPF code for loads from the packet, with their bounds checks.
+
 use crate::backend::ebpf::codegen::analysis::{MAX_REACH, end, width_bytes};
 use crate::backend::ebpf::codegen::writer::{FragmentWriter, Pointer, REGISTERS, REJECT};
 use crate::backend::ebpf::context::{CONTEXT, DATA, DATA_END};

@@ -1,3 +1,5 @@
+//! eBPF code for set lookups: comparisons, binary search or a map.
+
 use crate::backend::ebpf::codegen::writer::{FragmentWriter, JumpTest, REJECT, label};
 use crate::backend::ebpf::insn::{Condition, Helper, Insn, Label, Operand, Reg, Size, Width};
 use crate::backend::ebpf::map_keys::MapKind;

@@ -1,3 +1,5 @@
+//! eBPF code for values: registers, spilling and variables.
+
 use crate::backend::ebpf::codegen::writer::{FragmentWriter, REJECT, place};
 use crate::backend::ebpf::context::{CONTEXT, DATA, DATA_END, skb, xdp};
 use crate::backend::ebpf::insn::{Alu, Condition, Insn, Reg, Size};

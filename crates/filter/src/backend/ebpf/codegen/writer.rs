@@ -1,3 +1,5 @@
+//! Writes the eBPF code of a graph, node by node.
+
 use crate::backend::ebpf::codegen::analysis::Analysis;
 use crate::backend::ebpf::context::{CONTEXT, DATA, skb, xdp};
 use crate::backend::ebpf::insn::{Condition, Insn, Label, Operand, Reg, Size, Width};

@@ -1,3 +1,5 @@
+//! Native code for conditions and branches.
+
 use crate::backend::native::cranelift::merge_tests::Formula;
 use crate::backend::native::cranelift::writer::FunctionWriter;
 use crate::graph::condition::{Comparison, Test};

@@ -1,3 +1,5 @@
+//! Compiles a graph to native code with Cranelift.
+
 use crate::backend::native::cranelift::merge_tests::plan;
 use crate::backend::native::cranelift::required_bytes::{Footprint, Footprints, RequiredBytes};
 use crate::backend::native::cranelift::set_tables::Tables;

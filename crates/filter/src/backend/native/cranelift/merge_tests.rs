@@ -1,3 +1,5 @@
+//! Merges tests of several nodes into one condition, to save branches.
+
 use crate::backend::native::cranelift::required_bytes::{Footprint, RequiredBytes};
 use crate::backend::native::cranelift::set_tables::{Table, Tables};
 use crate::graph::control_flow::{Graph, Node, NodeId};

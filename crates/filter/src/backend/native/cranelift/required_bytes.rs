@@ -1,3 +1,5 @@
+//! The packet bytes that a computation requires.
+
 use crate::graph::control_flow::{Graph, Node, NodeId};
 use crate::graph::values::{Value, ValueId, Values, Width};
 use crate::language::tree::Operator;

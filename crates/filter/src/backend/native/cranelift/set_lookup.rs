@@ -1,3 +1,5 @@
+//! Native code for set lookups.
+
 use crate::backend::native::cranelift::set_tables::{Bits, Hash, Index, Keys, Table, Words};
 use crate::backend::native::cranelift::writer::{FunctionWriter, plain};
 use crate::graph::condition::Member;

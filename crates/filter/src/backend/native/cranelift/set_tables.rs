@@ -1,3 +1,5 @@
+//! Lookup tables for sets: bitmaps, hash tables, and indexes of sorted keys.
+
 use crate::backend::native::program::NativeError;
 use crate::graph::sets::{MAX_KEY_WORDS, Set};
 

@@ -1,3 +1,5 @@
+//! Native code for values and loads from the packet.
+
 use crate::backend::native::cranelift::required_bytes::{bytes, wraps};
 use crate::backend::native::cranelift::writer::{Form, FunctionWriter, plain};
 use crate::backend::native::program::PacketMetadata;

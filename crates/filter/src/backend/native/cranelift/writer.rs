@@ -1,3 +1,5 @@
+//! Writes the native code of a graph, node by node.
+
 use crate::backend::native::cranelift::merge_tests::Decision;
 use crate::backend::native::cranelift::required_bytes::RequiredBytes;
 use crate::backend::native::cranelift::set_tables::Tables;
