@@ -11,7 +11,7 @@ use crate::memory;
 use crate::units::binary;
 
 /// Ring size of each interface that comes and goes.
-const GROUP_BYTES: usize = 4 << 20;
+const HOTPLUG_BYTES: usize = 4 << 20;
 
 /// The rate for which the usual sizes are. Faster interfaces get larger rings.
 pub const USUAL_MBPS: u64 = 10_000;
@@ -49,10 +49,10 @@ impl BufferChoice {
                 reason: Reason::Flag,
             };
         }
-        let is_group = source::namespaces(&args.netns, &args.interface).is_some();
+        let is_hotplug = source::namespaces(&args.netns, &args.interface).is_some();
         let usual = match args.mode.mode {
             Mode::Drop => DROP_BUFFER_BYTES,
-            _ if is_group => GROUP_BYTES,
+            _ if is_hotplug => HOTPLUG_BYTES,
             _ => CaptureOptions::default().buffer_bytes,
         };
         // How many interfaces come is not known.
@@ -61,7 +61,7 @@ impl BufferChoice {
             .iter()
             .filter_map(|name| speed_mbps(name))
             .max();
-        let fastest = fastest.filter(|_| !is_group).unwrap_or(0);
+        let fastest = fastest.filter(|_| !is_hotplug).unwrap_or(0);
         let available = memory::available_bytes();
         Self::choose(usual, fastest, available, args.interface.len().max(1))
     }

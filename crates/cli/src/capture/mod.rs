@@ -306,7 +306,7 @@ impl Start<'_> {
         let counts = |link: &OpenInterface<'_>| link.filter.is_some() || link.xdp_mode.is_some();
         let links = capture.links();
         // Interfaces that come up may have filters that count.
-        let counts = self.args.sample.is_some() || capture.is_group() || links.iter().any(counts);
+        let counts = self.args.sample.is_some() || capture.is_hotplug() || links.iter().any(counts);
         let mut needed = privilege::to_read(counts);
         let restores = restores_settings(self.args, capture);
         needed.set(CapabilitySet::NET_ADMIN, restores);
@@ -366,7 +366,7 @@ impl Start<'_> {
 /// Whether the end restores which packets an interface stamps, and settings of its device: of one that is captured, or of one
 /// that comes up or that `tapline ctl add` adds later.
 fn restores_settings(args: &CaptureArgs, capture: &Source) -> bool {
-    let may_join = capture.is_group() || !args.no_control;
+    let may_join = capture.is_hotplug() || !args.no_control;
     let may_stamp_others = may_join && args.timestamp.source == TimestampSource::Hardware;
     may_stamp_others || capture.links().iter().any(|link| link.restores_settings)
 }
@@ -387,7 +387,7 @@ fn restrict(args: &CaptureArgs, capture: &Source, groups: Option<PathBuf>) -> Re
     }
     // An interface is restored over a socket. A filter that `tapline ctl` sets may name hosts; which interface has come up is
     // looked up to find processes.
-    let asks = !args.no_control || (capture.is_group() && args.who);
+    let asks = !args.no_control || (capture.is_hotplug() && args.who);
     sandbox = sandbox.open_sockets(restores || asks);
     let directories = args.readers.stripe.iter().cloned().chain(directory().ok());
     sandbox = directories.fold(sandbox, Sandbox::write_in);

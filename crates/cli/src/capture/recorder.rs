@@ -47,7 +47,7 @@ pub fn open(
         let line = "--record needs -w FILE.pcapng, after which its files are named";
         return Err(Failure::new(Exit::Usage, line));
     }
-    if capture.is_group() {
+    if capture.is_hotplug() {
         let line = "--record needs interfaces that stay: it is not for -i any or --netns";
         return Err(Failure::new(Exit::Usage, line));
     }

@@ -25,7 +25,7 @@ use crate::{filter_file, output};
 use tapline::filter::SystemNames;
 
 /// How long the reader of such an interface may be away at 50 000 packets/s: fits the ring.
-const GROUP_STALL: Duration = Duration::from_millis(20);
+const HOTPLUG_STALL: Duration = Duration::from_millis(20);
 
 pub fn options(args: &CaptureArgs, buffer: BufferChoice) -> Result<CaptureOptions, Failure> {
     output::refuse_two_on_stdout(&args.output, args.json)?;
@@ -197,10 +197,10 @@ fn default_batch(args: &CaptureArgs) -> (usize, Duration) {
 
 /// The ring of an interface that comes and goes does not grow: there may be hundreds.
 fn default_stall(args: &CaptureArgs) -> Option<Duration> {
-    is_group(args).then_some(GROUP_STALL)
+    is_hotplug(args).then_some(HOTPLUG_STALL)
 }
 
-fn is_group(args: &CaptureArgs) -> bool {
+fn is_hotplug(args: &CaptureArgs) -> bool {
     source::namespaces(&args.netns, &args.interface).is_some()
 }
 
@@ -209,11 +209,11 @@ fn is_cooked(args: &CaptureArgs) -> bool {
     let path = args.output.write.as_ref();
     let format = path.map(|path| output::format(&args.output, path));
     let is_pcap = format.is_some_and(|format| format != Format::Pcapng);
-    is_group(args) && (args.linktype.is_some() || is_pcap)
+    is_hotplug(args) && (args.linktype.is_some() || is_pcap)
 }
 
 fn refuse_misplaced_linktype(args: &CaptureArgs) -> Result<(), Failure> {
-    if args.linktype.is_some() && !is_group(args) {
+    if args.linktype.is_some() && !is_hotplug(args) {
         let line = "-y LINUX_SLL2 needs -i any or --netns";
         return Err(Failure::new(Exit::Usage, line));
     }

@@ -4,9 +4,9 @@ use std::io;
 
 use tapline::Stop;
 use tapline::capture::{
-    Capture, CaptureError, CaptureGroup, CaptureOptions, CaptureSummary, Consumer, Control,
-    FanoutMode, FileOwner, LiveCounters, Namespaces, OpenInterface, OpenReader, ParallelCapture,
-    ReaderOptions,
+    Capture, CaptureError, CaptureOptions, CaptureSummary, Consumer, Control, FanoutMode,
+    FileOwner, HotplugCapture, LiveCounters, Namespaces, OpenInterface, OpenReader,
+    ParallelCapture, ReaderOptions,
 };
 use tapline::file::model::Interface;
 use tapline::file::write::StatisticsSource;
@@ -23,7 +23,7 @@ pub const ALL: &str = "all";
 /// An open capture.
 pub enum Source {
     Fixed(Capture),
-    Group(CaptureGroup),
+    Hotplug(HotplugCapture),
     Parallel(ParallelCapture),
 }
 
@@ -51,12 +51,14 @@ impl Source {
         let opened = match (namespaces, readers) {
             (_, Some(readers)) => ParallelCapture::open(options, readers).map(Self::Parallel),
             (None, None) => options.open().map(Self::Fixed),
-            (Some(namespaces), None) => CaptureGroup::open(options, namespaces).map(Self::Group),
+            (Some(namespaces), None) => {
+                HotplugCapture::open(options, namespaces).map(Self::Hotplug)
+            }
         };
         let source = opened.map_err(|error| refused(&text, error))?;
         let warnings = match &source {
             Self::Fixed(capture) => capture.filter_warnings(),
-            Self::Group(group) => group.filter_warnings(),
+            Self::Hotplug(capture) => capture.filter_warnings(),
             Self::Parallel(parallel) => parallel.filter_warnings(),
         };
         crate::filter::warn(&text, warnings);
@@ -67,7 +69,7 @@ impl Source {
     pub fn interfaces(&self) -> &[Interface] {
         match self {
             Self::Fixed(capture) => capture.interfaces(),
-            Self::Group(group) => group.interfaces(),
+            Self::Hotplug(capture) => capture.interfaces(),
             Self::Parallel(parallel) => parallel.interfaces(),
         }
     }
@@ -76,21 +78,21 @@ impl Source {
     pub fn links(&self) -> Vec<OpenInterface<'_>> {
         match self {
             Self::Fixed(capture) => capture.links().collect(),
-            Self::Group(group) => group.links().collect(),
+            Self::Hotplug(capture) => capture.links().collect(),
             Self::Parallel(parallel) => parallel.links(),
         }
     }
 
     /// Whether interfaces can join while the capture runs.
-    pub fn is_group(&self) -> bool {
-        matches!(self, Self::Group(_))
+    pub fn is_hotplug(&self) -> bool {
+        matches!(self, Self::Hotplug(_))
     }
 
     /// Starts the thread that captures from interfaces that come up and changes those that are captured, with the privileges of the
     /// calling thread. Does nothing if the interfaces are fixed.
     pub fn follow(&mut self) -> io::Result<()> {
         match self {
-            Self::Group(group) => group.follow(),
+            Self::Hotplug(capture) => capture.follow(),
             Self::Fixed(_) | Self::Parallel(_) => Ok(()),
         }
     }
@@ -132,14 +134,14 @@ impl Source {
         match self {
             Self::Fixed(capture) => Ok(capture.control()),
             Self::Parallel(parallel) => Ok(parallel.control()),
-            Self::Group(group) => group.control(),
+            Self::Hotplug(capture) => capture.control(),
         }
     }
 
     pub fn statistics_source(&self) -> StatisticsSource {
         match self {
             Self::Fixed(capture) => capture.statistics_source(),
-            Self::Group(group) => group.statistics_source(),
+            Self::Hotplug(capture) => capture.statistics_source(),
             Self::Parallel(parallel) => parallel.statistics_source(),
         }
     }
@@ -147,7 +149,7 @@ impl Source {
     pub fn live(&mut self) -> LiveCounters {
         match self {
             Self::Fixed(capture) => capture.live(),
-            Self::Group(group) => group.live(),
+            Self::Hotplug(capture) => capture.live(),
             Self::Parallel(parallel) => parallel.live(),
         }
     }
@@ -185,7 +187,7 @@ impl Source {
     ) -> Result<CaptureSummary, CaptureError> {
         match self {
             Self::Fixed(capture) => capture.run_consumer(consumer, stop),
-            Self::Group(group) => group.run_consumer(consumer, stop),
+            Self::Hotplug(capture) => capture.run_consumer(consumer, stop),
             Self::Parallel(parallel) => parallel.run_consumer(consumer, stop),
         }
     }

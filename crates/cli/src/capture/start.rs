@@ -91,7 +91,7 @@ pub fn show(
             // A closed standard error is no reason to end.
             let _ = writeln!(out, "{}{hint}", line(&opened, args, buffer));
         }
-        if capture.is_group() {
+        if capture.is_hotplug() {
             let _ = writeln!(out, "capturing on each interface that comes up{hint}");
         }
         if let Some(line) = reader_accounts::start_line(capture.readers(), capture.distribution()) {

@@ -80,7 +80,7 @@ impl Control {
                 triggers: Vec::new(),
                 stopper: stop.stopper(),
                 filter: args.filter.join(" "),
-                takes_interfaces: capture.is_group() || takes_interfaces(args),
+                takes_interfaces: capture.is_hotplug() || takes_interfaces(args),
                 start_ns: moment::now_ns(),
                 files: Vec::new(),
             },

@@ -54,7 +54,7 @@ const SETTLE: Duration = Duration::from_secs(1);
 pub struct Engine {
     /// Started on demand. Dropped first, so that it does not hold the rings when they are closed.
     control: Option<ControlThread>,
-    /// The same, if the thread of a group changes it.
+    /// The same, if the thread of a hotplug capture changes it.
     shared_control: Option<ControlEnd>,
     /// Dropped before the queues: programs are detached before their sockets are closed.
     interfaces: Vec<Interface>,
@@ -222,7 +222,7 @@ impl Engine {
         Control::new(vec![self.pending.clone()], messages)
     }
 
-    /// Lets the thread of a group change the capture. Call it once, instead of [`control`](Self::control).
+    /// Lets the thread of a hotplug capture change this one. Call it once, instead of [`control`](Self::control).
     pub fn share_control(&mut self, opener: Box<dyn InterfaceOpener>) -> SharedController {
         let members = vec![self.member()];
         let controller = Controller::new(members, self.options.clone(), opener);

@@ -319,7 +319,7 @@ impl Capture {
     }
 }
 
-/// For a group of captures, which reads them in turn.
+/// For a hotplug capture, which reads its members in turn.
 impl Capture {
     /// The time of the next packet that is ready. Does not wait.
     pub(super) fn ready_time(&mut self) -> Option<u64> {

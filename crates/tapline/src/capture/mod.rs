@@ -38,14 +38,14 @@
 //! | `backend` | packet sockets, AF_XDP, shared slots, BPF ring buffers |
 //!
 //! Each folder knows only those above it. `engine` joins them, `job` and `pull` are the two ways to read, and
-//! `group` runs a capture for each interface that comes up, `readers` runs one on each of several CPUs.
+//! `hotplug` runs a capture for each interface that comes up, `readers` runs one on each of several CPUs.
 
 mod account;
 mod backend;
 mod control;
 mod engine;
 mod error;
-mod group;
+mod hotplug;
 mod interface;
 mod job;
 mod plan;
@@ -79,7 +79,7 @@ pub use control::error::ChangeError;
 pub use control::handle::Control;
 pub use control::settings::RunningSettings;
 pub use error::{CaptureError, CaptureErrorKind, FailedCapture};
-pub use group::{CaptureGroup, Namespaces};
+pub use hotplug::{HotplugCapture, Namespaces};
 pub use job::{Capture, PacketBatch, capture};
 pub use plan::backend::{Backend, FallBack, FilterPlace};
 pub use plan::description::sampling_rate;

@@ -169,7 +169,7 @@ impl LiveAccount {
 }
 
 /// The counters of a capture, for any thread. They stay readable after the capture has ended. Clones show the
-/// same interfaces, also those that join a [`CaptureGroup`](super::super::CaptureGroup) later.
+/// same interfaces, also those that join a [`HotplugCapture`](super::super::HotplugCapture) later.
 #[derive(Clone, Debug, Default)]
 pub struct LiveCounters {
     interfaces: Arc<RwLock<Vec<NamedCounters>>>,

@@ -51,13 +51,13 @@ pub enum ChangeError {
         /// Name of the interface.
         link: String,
     },
-    /// The group captures from this interface as soon as it comes up.
+    /// The capture takes this interface as soon as it comes up.
     #[error("{link} is captured when it comes up")]
     Awaited {
         /// Name of the interface.
         link: String,
     },
-    /// An interface of a group in another network namespace refused the change.
+    /// An interface of a hotplug capture in another network namespace refused the change.
     #[error("in network namespace {namespace}")]
     Namespace {
         /// Name of the namespace.

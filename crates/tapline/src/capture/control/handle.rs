@@ -27,7 +27,7 @@ use crate::packet_filter::Filter;
 ///
 /// The packet rings of several readers are replaced together. Their buffer is that of the whole interface.
 ///
-/// A change of a [`CaptureGroup`](super::super::CaptureGroup) reaches each interface, also those that come up later. If one of them
+/// A change of a [`HotplugCapture`](super::super::HotplugCapture) reaches each interface, also those that come up later. If one of them
 /// refuses it, none is changed; [`set_mode`](Self::set_mode) says what differs. An interface that is going down is passed over.
 ///
 /// | back end | delivery, spin | buffer | stall | filter, snaplen, sampling, direction |
@@ -41,7 +41,7 @@ use crate::packet_filter::Filter;
 pub struct Control {
     /// Of all readers.
     pending: Vec<Arc<PendingChanges>>,
-    /// Of the interfaces of a group, which its only reader reads.
+    /// Of the interfaces of a hotplug capture, which its only reader reads.
     members: MemberChanges,
     messages: MessageSender,
 }
@@ -76,7 +76,7 @@ impl Control {
         }
     }
 
-    /// Of a group, with `pending` for its reader.
+    /// Of a hotplug capture, with `pending` for its reader.
     pub(in super::super) fn of_group(
         pending: Arc<PendingChanges>,
         members: MemberChanges,
@@ -170,7 +170,7 @@ impl Control {
     /// Captures from interface `link`, too, with the options of the others. Packets refer to it by the next number, and
     /// [`Consumer::interface`](super::super::Consumer::interface) is called before the first of them.
     ///
-    /// A [`CaptureGroup`](super::super::CaptureGroup) captures again from an interface that was removed. If it captures from interfaces
+    /// A [`HotplugCapture`](super::super::HotplugCapture) captures again from an interface that was removed. If it captures from interfaces
     /// of certain names, it also takes another name, in each of its namespaces. Such an interface may come up later.
     ///
     /// # Errors
@@ -185,7 +185,7 @@ impl Control {
     /// Captures from interface `link` no more. Packets in its rings are delivered, and its account stays part of the
     /// summary. An interface that has been removed can be added again, under another number.
     ///
-    /// In a [`CaptureGroup`](super::super::CaptureGroup) the interface of this name does not join again when it comes up, until it is added.
+    /// In a [`HotplugCapture`](super::super::HotplugCapture) the interface of this name does not join again when it comes up, until it is added.
     /// The last one can be removed, too.
     ///
     /// # Errors

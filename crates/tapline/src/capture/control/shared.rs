@@ -1,4 +1,4 @@
-//! The controller of a capture that is one of many: a thread of the group borrows it for each change.
+//! The controller of a capture that is one of many: a thread of the hotplug capture borrows it for each change.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

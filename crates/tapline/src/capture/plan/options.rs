@@ -106,7 +106,7 @@ pub struct CaptureOptions {
     /// end ([`steering`](crate::steering)). Requires `CAP_NET_ADMIN`. Default: none.
     pub steering: Vec<Setting>,
     /// Give the packets of all interfaces the Linux cooked header (`LINKTYPE_LINUX_SLL2`), which has the interface of
-    /// each, instead of their own. Applies to a [`CaptureGroup`](super::super::CaptureGroup). Default: no.
+    /// each, instead of their own. Applies to a [`HotplugCapture`](super::super::HotplugCapture). Default: no.
     #[doc(alias = "LINUX_SLL2")]
     pub cooked: bool,
     /// When the capture ends by itself. Default: never.

@@ -28,7 +28,7 @@ pub trait Consumer {
     /// The packet was not taken.
     fn packet(&mut self, packet: &Packet<'_>) -> Result<(), ConsumerError>;
 
-    /// An interface joins a [`CaptureGroup`](super::super::CaptureGroup): packets refer to it by the next number.
+    /// An interface joins a [`HotplugCapture`](super::super::HotplugCapture): packets refer to it by the next number.
     /// Not called for the interfaces with which a capture starts.
     ///
     /// # Errors
@@ -37,7 +37,7 @@ pub trait Consumer {
         Ok(())
     }
 
-    /// An interface cannot join a [`CaptureGroup`](super::super::CaptureGroup).
+    /// An interface cannot join a [`HotplugCapture`](super::super::HotplugCapture).
     fn refused(&mut self, _name: &str, _error: &CaptureError) {}
 
     /// No packet is waiting: flush what has been buffered. `now_ns` is the time by `CLOCK_REALTIME`.

@@ -1,4 +1,4 @@
-//! One interface of a group: its capture, read without waiting and merged with the others by time.
+//! One interface of a hotplug capture: its capture, read without waiting and merged with the others by time.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};

@@ -1,4 +1,4 @@
-//! Opens captures on interfaces that come up. The only part of a group that needs privileges while it runs.
+//! Opens captures on interfaces that come up. The only part of a hotplug capture that needs privileges while it runs.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -19,12 +19,12 @@ use super::super::control::requested::Change as RequestedChange;
 use super::super::error::{CaptureError, CaptureErrorKind};
 use super::super::job::Capture;
 use super::super::plan::options::CaptureOptions;
-use super::changes::{ChangedMember, GroupChanges};
+use super::changes::{ChangedMember, HotplugChanges};
 use super::cooked::{self, Cooker};
 use super::discovery::{Change, Discovery, InterfacePlace, Namespaces, Serial};
 use super::member::Member;
 
-/// Interfaces that a group captures from over its whole run.
+/// Interfaces that a hotplug capture reads over its whole run.
 const MAX_INTERFACES: usize = 16_384;
 
 /// What has changed for the reader.
@@ -51,7 +51,7 @@ pub struct Joined {
 
 /// Follows interfaces, captures from those that come up, and changes those that are captured.
 pub struct Opener {
-    changes: GroupChanges,
+    changes: HotplugChanges,
     /// Whether members get a common link type.
     is_cooked: bool,
     /// Names of the interfaces to capture from; empty: all.
@@ -113,7 +113,7 @@ impl Opener {
     ) -> Result<Self, CaptureError> {
         Ok(Self {
             is_cooked: options.cooked,
-            changes: GroupChanges::new(options, reader, members),
+            changes: HotplugChanges::new(options, reader, members),
             names,
             removed: Vec::new(),
             discovery: Discovery::open(namespaces)?,

@@ -1,4 +1,4 @@
-//! Changes of a running group: each reaches all of its interfaces, and those that come up later.
+//! Changes of a running hotplug capture: each reaches all of its interfaces, and those that come up later.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,16 +19,16 @@ use super::super::error::CaptureError;
 use super::super::plan::mode::Mode;
 use super::super::plan::options::CaptureOptions;
 
-/// Changes the members of a group, and knows what those that join get.
-pub struct GroupChanges {
-    /// Options with which the group began.
+/// Changes the members of a hotplug capture, and knows what those that join get.
+pub struct HotplugChanges {
+    /// Options with which the capture began.
     began: CaptureOptions,
     now: RunOptions,
     /// Mode of interfaces that come up.
     mode: Mode,
     /// The members by their numbers.
     members: BTreeMap<u32, ChangedMember>,
-    /// What the reader of the group follows.
+    /// What its reader follows.
     reader: Arc<PendingChanges>,
     /// The changes that the members follow.
     pending: MemberChanges,
@@ -121,8 +121,8 @@ impl ChangedMember {
     }
 }
 
-impl GroupChanges {
-    /// No member yet; `began` are the options of all, `reader` has what the reader of the group follows.
+impl HotplugChanges {
+    /// No member yet; `began` are the options of all, `reader` has what the reader follows.
     pub fn new(began: CaptureOptions, reader: Arc<PendingChanges>, pending: MemberChanges) -> Self {
         Self {
             now: RunOptions::from(&began),

@@ -14,4 +14,4 @@ mod member;
 mod opener;
 
 pub use discovery::Namespaces;
-pub use job::CaptureGroup;
+pub use job::HotplugCapture;

@@ -1,4 +1,4 @@
-//! The capture of a group: reads its members in turn, and closes them when their interfaces go.
+//! A hotplug capture: reads its members in turn, and closes them when their interfaces go.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -44,15 +44,15 @@ const BUSY_PACKETS: u64 = 16;
 ///
 /// ```no_run
 /// # // Not run: it would capture in every namespace of the host.
-/// use tapline::capture::{CaptureGroup, CaptureOptions, Namespaces};
+/// use tapline::capture::{HotplugCapture, CaptureOptions, Namespaces};
 ///
 /// let options = CaptureOptions::default().filter("tcp port 443")?.packets(100);
-/// let group = CaptureGroup::open(options, Namespaces::All)?;
-/// println!("{}", group.run(|packet| Ok(println!("{} {}", packet.time(), packet.len())))?);
+/// let capture = HotplugCapture::open(options, Namespaces::All)?;
+/// println!("{}", capture.run(|packet| Ok(println!("{} {}", packet.time(), packet.len())))?);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[must_use = "packets gather until the group is run"]
-pub struct CaptureGroup {
+#[must_use = "packets gather until the capture is run"]
+pub struct HotplugCapture {
     delivery: DeliveryMode,
     tick: Duration,
     limits: Limits,
@@ -82,7 +82,7 @@ struct Wakeup {
     ready: Vec<u32>,
 }
 
-impl CaptureGroup {
+impl HotplugCapture {
     /// Opens a capture on every interface of `namespaces` that is up. [`CaptureOptions::links`] selects
     /// interfaces by name; if it is empty, all are captured. [`CaptureOptions::namespace`] is not used.
     ///
@@ -103,7 +103,7 @@ impl CaptureGroup {
         let mut opener = Opener::new(options, names, namespaces, followed)?;
         let wake = Wake::new().map_err(wait)?;
         let (messages, received) = MessageSender::waking(wake.clone());
-        let mut group = Self {
+        let mut capture = Self {
             delivery,
             tick,
             limits,
@@ -123,24 +123,24 @@ impl CaptureGroup {
         };
         opener.events(|event| match event {
             Event::Joined(joined) => {
-                group.insert(*joined);
+                capture.insert(*joined);
                 Ok(())
             }
             Event::Refused(_, error) => Err(error),
             // The member of an interface that has gone again ends by itself.
             _ => Ok(()),
         })?;
-        opener.check_named(&group.descriptions)?;
+        opener.check_named(&capture.descriptions)?;
         let requests = Requests {
             messages: received,
             wake,
         };
-        group.opener = Some((opener, requests));
-        Ok(group)
+        capture.opener = Some((opener, requests));
+        Ok(capture)
     }
 
     /// Starts the thread that captures from interfaces that come up and changes those that are captured, with the privileges of the
-    /// calling thread, which can then give them up. Running the group starts it, too, if it does not run yet.
+    /// calling thread, which can then give them up. Running the capture starts it, too, if it does not run yet.
     ///
     /// # Errors
     /// As pipe2(2), eventfd(2) and pthread_create(3).
@@ -151,10 +151,10 @@ impl CaptureGroup {
         Ok(())
     }
 
-    /// Changes the group while it runs: all interfaces, and those that come up later. Starts the thread of
+    /// Changes the capture while it runs: all interfaces, and those that come up later. Starts the thread of
     /// [`follow`](Self::follow), which makes the changes.
     ///
-    /// The thread that runs the group must not ask for changes: it would wait for itself.
+    /// The thread that runs the capture must not ask for changes: it would wait for itself.
     ///
     /// # Errors
     /// As [`follow`](Self::follow).
@@ -252,7 +252,7 @@ impl CaptureGroup {
     }
 }
 
-/// The limits and times of a running group.
+/// The limits and times of a running hotplug capture.
 struct Run {
     remaining: u64,
     end_ns: u64,
@@ -263,16 +263,16 @@ struct Run {
 }
 
 impl Run {
-    fn begin(group: &CaptureGroup) -> Self {
+    fn begin(capture: &HotplugCapture) -> Self {
         let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-        let tick_ns = nanoseconds(group.tick).max(1);
-        let duration_ns = group.limits.duration.map_or(u64::MAX, nanoseconds);
+        let tick_ns = nanoseconds(capture.tick).max(1);
+        let duration_ns = capture.limits.duration.map_or(u64::MAX, nanoseconds);
         Self {
-            remaining: group.limits.packets.unwrap_or(u64::MAX),
-            end_ns: group.start_ns.saturating_add(duration_ns),
+            remaining: capture.limits.packets.unwrap_or(u64::MAX),
+            end_ns: capture.start_ns.saturating_add(duration_ns),
             tick_ns,
             next_tick_ns: monotonic_ns().saturating_add(tick_ns),
-            pause: pause(group.delivery),
+            pause: pause(capture.delivery),
         }
     }
 }
@@ -285,7 +285,7 @@ fn pause(delivery: DeliveryMode) -> Option<Duration> {
     }
 }
 
-impl CaptureGroup {
+impl HotplugCapture {
     /// Waits for work and does it. Returns the reason to end the capture.
     fn round<C: Consumer>(
         &mut self,

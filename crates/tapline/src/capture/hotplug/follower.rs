@@ -36,7 +36,7 @@ pub struct Follower {
     thread: Option<JoinHandle<()>>,
 }
 
-/// Changes of the running group that are asked for.
+/// Requested changes of the running capture.
 pub struct Requests {
     pub messages: Receiver<Message>,
     /// Readable while there may be some.
