@@ -1,4 +1,4 @@
-//! System calls of somebody who has taken a program over, for tests of sandboxes.
+//! System calls of a compromised process, to test sandboxes.
 
 use std::io;
 

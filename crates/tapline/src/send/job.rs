@@ -5,8 +5,8 @@ use std::time::Duration;
 use netlink::Netlink;
 use probe::Histogram;
 
+use super::egress::{self, DeviceCounter, Egress, LiveSent, SentCounts};
 use super::error::SendError;
-use super::lane::{self, DeviceCounter, Lane, LiveSent, SentCounts};
 use super::one_cpu::OneCpu;
 use super::options::{SendOptions, SendPath};
 use super::pacer::is_stopped;
@@ -64,16 +64,16 @@ impl Sender {
             if options.path == SendPath::Auto {
                 options.path = SendPath::Bypass;
             }
-            let link = lane::find(&mut netlink, name, &options)?;
-            second = Some(Lane::open(&options, name, &link, 0, live.clone())?);
+            let link = egress::find(&mut netlink, name, &options)?;
+            second = Some(Egress::open(&options, name, &link, 0, live.clone())?);
             second_device = Some(DeviceCounter::start(&link));
         }
-        let link = lane::find(&mut netlink, &options.link, &options)?;
+        let link = egress::find(&mut netlink, &options.link, &options)?;
         let threads = match second {
             None => options.threads.get(),
             Some(_) => 1,
         };
-        let lanes = Lane::open_all(&options, &link, threads, &live)?;
+        let egresses = Egress::open_all(&options, &link, threads, &live)?;
         let rate = match options.rate {
             Rate::Max => Rate::Max,
             // Several threads follow one schedule.
@@ -81,9 +81,9 @@ impl Sender {
             rate => rate,
         };
         let keeps_plan = options.rate == Rate::Absolute;
-        let run = |lane| Run::new(lane, second.take(), rate, keeps_plan);
+        let run = |egress| Run::new(egress, second.take(), rate, keeps_plan);
         Ok(Self {
-            runs: lanes.into_iter().map(run).collect(),
+            runs: egresses.into_iter().map(run).collect(),
             device: DeviceCounter::start(&link),
             second_device,
             netlink,
@@ -127,7 +127,7 @@ impl Sender {
     where
         S: FnMut(&mut SendQueue) -> Result<Fill, SourceError> + Send + 'static,
     {
-        let size = self.runs[0].lane.queue_size();
+        let size = self.runs[0].egress.queue_size();
         let queues = FilledQueues::start(source, size);
         let queues = queues.map_err(|source| SendError::Wait { source })?;
         let is_complete = if self.runs.len() > 1 {
@@ -165,18 +165,18 @@ impl Sender {
     /// # Errors
     /// None at present.
     pub fn finish(mut self) -> Result<SendSummary, SendError> {
-        let path = self.runs[0].lane.way().path();
+        let path = self.runs[0].egress.way().path();
         let mut counts = SentCounts::default();
         let mut second_counts = None;
         let postponed_ns = self.runs.iter().filter_map(|run| run.postponed_ns).max();
         let (mut lateness, mut stamped_lateness) = (Histogram::default(), Histogram::default());
         let (mut missed, mut second_missed) = (0, 0);
         for run in &mut self.runs {
-            run.lane.way().drain();
-            missed += run.lane.way().missed();
-            counts.add(&run.lane.counts);
+            run.egress.way().drain();
+            missed += run.egress.way().missed();
+            counts.add(&run.egress.counts);
             lateness.merge(&run.lateness);
-            if let Some(stamped) = run.lane.way().stamped_lateness() {
+            if let Some(stamped) = run.egress.way().stamped_lateness() {
                 stamped_lateness.merge(stamped);
             }
             if let Some(second) = &mut run.second {

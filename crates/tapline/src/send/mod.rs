@@ -33,11 +33,11 @@
 #[macro_use]
 mod controls;
 mod clients;
+mod egress;
 mod error;
 mod generate;
 mod idle;
 mod job;
-mod lane;
 mod one_cpu;
 mod options;
 mod pacer;
@@ -56,12 +56,12 @@ mod to_file;
 mod uplink;
 
 pub use clients::Clients;
+pub use egress::LiveSent;
 pub use error::SendError;
 pub use generate::{
     Addresses, Generator, GeneratorError, PacketKind, Ports, Sizes, ValuesError, VxlanTunnel,
 };
 pub use job::Sender;
-pub use lane::LiveSent;
 pub use options::{LongFrames, SendOptions, SendPath, send};
 pub use path::PathError;
 pub(crate) use path::{open_sender, sends_xdp_frames};

@@ -57,7 +57,7 @@ pub fn run(
     let result = thread::scope(|scope| {
         let mut workers = Vec::new();
         for (index, run) in runs.iter_mut().enumerate() {
-            let size = run.lane.queue_size();
+            let size = run.egress.queue_size();
             let (filled, to_send) = sync_channel(QUEUES);
             let (sent, empty) = channel();
             for _ in 0..QUEUES {

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use netlink::Netlink;
 
+use super::egress::FrameLimit;
 use super::error::SendError;
-use super::lane::FrameLimit;
 use super::options::{LongFrames, SendOptions};
 use super::queue::QueuedPacket;
 use super::schedule::{Rate, Schedule};

@@ -5,8 +5,8 @@ use std::io;
 use abi::clock::monotonic_ns;
 use probe::Histogram;
 
+use super::egress::Egress;
 use super::error::SendError;
-use super::lane::Lane;
 use super::pacer::{Pacer, is_stopped};
 use super::queue::SendQueue;
 use super::schedule::{Rate, Schedule};
@@ -45,11 +45,11 @@ impl Unseen {
     }
 }
 
-/// Sends queues on one lane, or on two.
+/// Sends queues on one interface, or on two.
 pub struct Run {
-    pub lane: Lane,
+    pub egress: Egress,
     /// Of the second interface.
-    pub second: Option<Lane>,
+    pub second: Option<Egress>,
     rate: Rate,
     schedule: Option<Schedule>,
     /// By how much the plan was moved, since the thread was too far behind; `None` if it must not be.
@@ -69,9 +69,9 @@ pub struct Run {
 
 impl Run {
     /// Sends at `rate`. A thread that is behind may have to keep that plan, or moves it.
-    pub fn new(lane: Lane, second: Option<Lane>, rate: Rate, keeps_plan: bool) -> Self {
+    pub fn new(egress: Egress, second: Option<Egress>, rate: Rate, keeps_plan: bool) -> Self {
         Self {
-            lane,
+            egress,
             second,
             rate,
             schedule: None,
@@ -118,7 +118,7 @@ impl Run {
         limit: Option<u64>,
     ) -> Result<bool, SendError> {
         let wait = |source| SendError::Wait { source };
-        let batch = self.lane.way().batch();
+        let batch = self.egress.way().batch();
         let batch = if queue.has_stamps() {
             batch.min(STAMPED_BATCH)
         } else {
@@ -156,10 +156,10 @@ impl Run {
         Ok(true)
     }
 
-    /// Packets submitted on all lanes.
+    /// Packets submitted on all interfaces.
     fn submitted(&self) -> u64 {
         let second = self.second.as_ref();
-        self.lane.counts.submitted() + second.map_or(0, |lane| lane.counts.submitted())
+        self.egress.counts.submitted() + second.map_or(0, |egress| egress.counts.submitted())
     }
 
     /// Sends packets `first..end` now, each on its interface.
@@ -172,17 +172,17 @@ impl Run {
     ) -> Result<(), SendError> {
         self.first_ns.get_or_insert_with(monotonic_ns);
         let Some(second) = &mut self.second else {
-            return self.lane.send(queue, first, end, stop);
+            return self.egress.send(queue, first, end, stop);
         };
         let mut at = first;
         while at < end {
             let (is_second, next) = queue.same_interface(at, end);
-            let lane = if is_second {
+            let egress = if is_second {
                 &mut *second
             } else {
-                &mut self.lane
+                &mut self.egress
             };
-            lane.send(queue, at, next, stop)?;
+            egress.send(queue, at, next, stop)?;
             at = next;
         }
         Ok(())
@@ -210,13 +210,13 @@ impl Run {
         };
         let planned = self.planned.take();
         let mut planned = planned.unwrap_or_else(|| plan(next, self.postponed_ns));
-        let (keeps_times, lead_ns) = (self.lane.way().keeps_times(), self.lane.way().lead_ns());
+        let (keeps_times, lead_ns) = (self.egress.way().keeps_times(), self.egress.way().lead_ns());
         let wait_ns = planned.saturating_sub(lead_ns);
         let Some(now_ns) = self.pacer.wait_until(wait_ns, stop)? else {
             return Ok(None);
         };
         if now_ns >= self.next_stamp_ns {
-            self.lane.way().stamp_next(planned);
+            self.egress.way().stamp_next(planned);
             self.next_stamp_ns = now_ns + STAMP_INTERVAL_NS;
         }
         let behind_ns = now_ns.saturating_sub(planned);

@@ -4,8 +4,8 @@ use abi::clock::{monotonic_ns, realtime_ns};
 use store::model::{Interface, LinkType, Packet};
 use store::write::{CaptureFile, CaptureFileOptions, Output};
 
+use super::egress::LiveSent;
 use super::error::SendError;
-use super::lane::LiveSent;
 use super::pacer::is_stopped;
 use super::queue::{QueueSize, SendQueue};
 use super::schedule::{Rate, Schedule};

@@ -11,7 +11,7 @@ use super::super::account::counters::LiveCounters;
 use super::super::account::loss_account::Account;
 use super::super::account::summary::{CaptureSummary, Ended};
 use super::super::read::consumer::{Consumer, ConsumerError};
-use super::lane::of_queue;
+use super::channel::of_queue;
 use crate::packet::Packet;
 use crate::stop::{Stop, Stopper};
 use crate::wait::wait;

@@ -1,4 +1,4 @@
-//! The merging thread: writes the chunks of all lanes in the order of their time stamps.
+//! The merging thread: writes the chunks of all channels in the order of their time stamps.
 
 use std::io;
 use std::sync::Arc;
@@ -11,8 +11,8 @@ use super::super::account::counters::LiveCounters;
 use super::super::account::loss_account::Account;
 use super::super::account::summary::Ended;
 use super::super::read::consumer::{ConsumerError, FileOwner};
+use super::channel::{ChunkReceiver, MergerWaker};
 use super::interfaces::JoinedInterfaces;
-use super::lane::{Alarm, LaneReceiver};
 use crate::stop::{Stop, Stopper};
 
 /// When the merger works.
@@ -26,11 +26,11 @@ pub struct MergerTimes {
     pub tick_ns: u64,
 }
 
-/// Merges lanes into a file.
+/// Merges channels into a file.
 pub struct Merger<'m, C> {
     pub consumer: &'m mut C,
-    pub lanes: Vec<LaneReceiver>,
-    pub alarm: Arc<Alarm>,
+    pub channels: Vec<ChunkReceiver>,
+    pub waker: Arc<MergerWaker>,
     pub merge: ChunkMerge,
     /// Packets left to the packet limit.
     pub remaining: u64,
@@ -68,9 +68,9 @@ impl<C: FileOwner> Merger<'_, C> {
 
     fn wait(&self, time: Duration, stop: &Stop) -> io::Result<bool> {
         use std::os::fd::AsFd;
-        let lanes = &self.lanes;
-        let has_work = || lanes.iter().any(LaneReceiver::is_starved);
-        self.alarm.wait_for(time, stop.as_fd(), has_work)
+        let channels = &self.channels;
+        let has_work = || channels.iter().any(ChunkReceiver::is_starved);
+        self.waker.wait_for(time, stop.as_fd(), has_work)
     }
 
     /// Writes what no reader can precede any more. Returns whether all readers have ended.
@@ -78,8 +78,8 @@ impl<C: FileOwner> Merger<'_, C> {
         // Marks first: the chunks before them are then there.
         let mut before_ns = u64::MAX;
         let mut has_ended = false;
-        for lane in &self.lanes {
-            let mark_ns = lane.mark_ns();
+        for channel in &self.channels {
+            let mark_ns = channel.mark_ns();
             before_ns = before_ns.min(mark_ns);
             has_ended |= mark_ns == u64::MAX;
         }
@@ -87,8 +87,8 @@ impl<C: FileOwner> Merger<'_, C> {
         if has_ended && !is_over {
             self.stopper.stop();
         }
-        for (number, lane) in self.lanes.iter().enumerate() {
-            while let Some(chunk) = lane.next() {
+        for (number, channel) in self.channels.iter().enumerate() {
+            while let Some(chunk) = channel.next() {
                 self.merge.add(number, chunk);
             }
         }
@@ -97,8 +97,8 @@ impl<C: FileOwner> Merger<'_, C> {
             self.try_to(|consumer| consumer.interface(&interface));
         }
         before_ns = before_ns.max(realtime_ns().saturating_sub(max_delay_ns));
-        for (number, lane) in self.lanes.iter().enumerate() {
-            if lane.is_starved()
+        for (number, channel) in self.channels.iter().enumerate() {
+            if channel.is_starved()
                 && let Some(freeing_ns) = self.merge.before_to_free(number)
             {
                 before_ns = before_ns.max(freeing_ns);
@@ -116,9 +116,9 @@ impl<C: FileOwner> Merger<'_, C> {
         if self.ended.is_some() {
             self.merge.discard();
         }
-        for (number, lane) in self.lanes.iter().enumerate() {
+        for (number, channel) in self.channels.iter().enumerate() {
             while let Some(chunk) = self.merge.take_free(number) {
-                lane.give_back(chunk);
+                channel.give_back(chunk);
             }
         }
         is_over

@@ -12,16 +12,16 @@
 //! | `pinning` | interrupts on the CPUs of their readers |
 //! | `parallel` | opening the readers, [`ParallelCapture`] |
 //! | `interfaces` | opening an interface for all readers of a running capture |
-//! | `lane` | a reader: from its rings into chunks, and up to which time it has delivered everything |
+//! | `channel` | a reader: from its rings into chunks, and up to which time it has delivered everything |
 //! | `merger` | the thread that writes |
 //! | `decoded` | merged packets for a consumer that takes them one by one |
 //! | `files` | a file for each reader instead of one |
 //! | `summary` | the accounts of the readers as one |
 
+mod channel;
 mod decoded;
 mod files;
 mod interfaces;
-mod lane;
 mod merger;
 mod options;
 mod parallel;

@@ -23,10 +23,10 @@ use super::super::job::run;
 use super::super::plan::options::{CaptureOptions, ShareOfPackets};
 use super::super::read::consumer::{Consumer, FileOwner};
 use super::super::read::poller::nanoseconds;
+use super::channel::{CHUNKS, ChunkReceiver, ChunkSender, MergerWaker, channel, read};
 use super::decoded::Decoded;
 use super::files::{self, ReaderFile};
 use super::interfaces::{JoinedInterfaces, SharedOpener};
-use super::lane::{Alarm, CHUNKS, LaneReceiver, LaneSender, lane, read};
 use super::merger::{Merger, MergerTimes};
 use super::options::{OpenReader, PacketReaders, ReaderOptions, check_up, pin};
 use super::pinning::pin_irqs;
@@ -289,21 +289,21 @@ impl ParallelCapture {
     ) -> Result<CaptureSummary, CaptureError> {
         let at_start = ReaderTime::now();
         let wait = |source| CaptureError::Wait { source };
-        let alarm = Arc::new(Alarm::new().map_err(wait)?);
+        let waker = Arc::new(MergerWaker::new().map_err(wait)?);
         let encoder = consumer.file().chunk_encoder();
-        let lanes = self.readers.iter();
-        let lanes = lanes.map(|reader| {
+        let channels = self.readers.iter();
+        let channels = channels.map(|reader| {
             let chunk_bytes = self.chunk_bytes();
-            lane(encoder.clone(), alarm.clone(), chunk_bytes, reader.queue)
+            channel(encoder.clone(), waker.clone(), chunk_bytes, reader.queue)
         });
-        let (senders, lanes): (Vec<LaneSender>, Vec<LaneReceiver>) = lanes.unzip();
+        let (senders, channels): (Vec<ChunkSender>, Vec<ChunkReceiver>) = channels.unzip();
         let times = self.merger_times();
         let max_delay = self.max_delay();
         let mut merger = Merger {
-            merge: ChunkMerge::new(lanes.len()),
-            lanes,
+            merge: ChunkMerge::new(channels.len()),
+            channels,
             consumer,
-            alarm,
+            waker,
             remaining: self.options().limits.packets.unwrap_or(u64::MAX),
             joined: self.joined.clone(),
             stopper: self.stop.stopper(),
@@ -348,7 +348,7 @@ impl ParallelCapture {
                 discarded: counts.discarded,
             })
             .collect();
-        let discarded: Vec<u64> = counts.iter().map(|lane| lane.discarded).collect();
+        let discarded: Vec<u64> = counts.iter().map(|channel| channel.discarded).collect();
         let finished = consumer.finish(&self.final_statistics(&discarded));
         let ended = match (ended, finished) {
             (Some(ended), _) if ended.is_failure() => Some(ended),
@@ -356,7 +356,7 @@ impl ParallelCapture {
             (ended, Ok(())) => ended,
         };
         let merged = MergeSummary {
-            late: counts.iter().map(|lane| lane.late).sum(),
+            late: counts.iter().map(|channel| channel.late).sum(),
             memory_bytes,
             max_delay,
             time: at_start.and_then(|start| ReaderTime::now()?.since(start)),

@@ -10,7 +10,7 @@ use store::read::{Item, Reader};
 use store::write::{CaptureFile, CaptureFileOptions, LaneCounts, Output};
 
 use super::super::super::read::consumer::{Consumer, FileConsumer};
-use super::super::lane::{CHUNKS, LaneSender, lane};
+use super::super::channel::{CHUNKS, ChunkSender, channel};
 use super::*;
 use crate::packet::Packet;
 
@@ -38,34 +38,34 @@ impl FileOwner for Watched {
     }
 }
 
-fn send(lane: &mut LaneSender, times: impl Iterator<Item = u64>) {
+fn send(channel: &mut ChunkSender, times: impl Iterator<Item = u64>) {
     for time in times {
         let record = Record::new(time, &[7; 100]);
-        lane.packet(&Packet::from(record)).unwrap();
+        channel.packet(&Packet::from(record)).unwrap();
     }
 }
 
 /// Sends the packets of `times`, and ends.
-fn send_all(mut lane: LaneSender, times: impl Iterator<Item = u64>) {
-    send(&mut lane, times);
-    lane.finish(&[]).unwrap();
+fn send_all(mut channel: ChunkSender, times: impl Iterator<Item = u64>) {
+    send(&mut channel, times);
+    channel.finish(&[]).unwrap();
 }
 
-/// Runs a merger of two lanes while `readers` plays them, with the number of packets written so far. Returns the times
+/// Runs a merger of two channels while `readers` plays them, with the number of packets written so far. Returns the times
 /// in the file and the counts.
 fn merged(
     path: &Path,
     max_delay_ns: u64,
     chunk_bytes: usize,
-    readers: impl FnOnce([LaneSender; 2], &AtomicU64) + Send,
+    readers: impl FnOnce([ChunkSender; 2], &AtomicU64) + Send,
 ) -> (Vec<u64>, Vec<LaneCounts>) {
     let output = Output::Path(path.to_owned());
     let options = CaptureFileOptions::new(output, vec![Interface::new(LinkType::ETHERNET, 0)]);
     let file = CaptureFile::create(options, 0).unwrap();
     let encoder = file.chunk_encoder();
-    let alarm = Arc::new(Alarm::new().unwrap());
-    let new_lane = |()| lane(encoder.clone(), alarm.clone(), chunk_bytes, None);
-    let [(one, one_end), (other, other_end)] = [(); 2].map(new_lane);
+    let waker = Arc::new(MergerWaker::new().unwrap());
+    let new_channel = |()| channel(encoder.clone(), waker.clone(), chunk_bytes, None);
+    let [(one, one_end), (other, other_end)] = [(); 2].map(new_channel);
     let accepted = Arc::<AtomicU64>::default();
     let mut consumer = Watched {
         file: FileConsumer::new(file, Duration::from_secs(1)),
@@ -74,8 +74,8 @@ fn merged(
     let stop = Stop::new().unwrap();
     let mut merger = Merger {
         consumer: &mut consumer,
-        lanes: vec![one_end, other_end],
-        alarm,
+        channels: vec![one_end, other_end],
+        waker,
         merge: ChunkMerge::new(2),
         remaining: u64::MAX,
         joined: JoinedInterfaces::default(),
@@ -151,14 +151,14 @@ fn readers_that_take_turns_are_in_order() {
     let path = folder.path().join("file.pcapng");
     let (written, counts) = merged(&path, u64::MAX, 8192, |[one, other], _| {
         scope(|scope| {
-            for (lane, first) in [(one, 0), (other, 1)] {
-                scope.spawn(move || send_all(lane, (first..10_000).step_by(2)));
+            for (channel, first) in [(one, 0), (other, 1)] {
+                scope.spawn(move || send_all(channel, (first..10_000).step_by(2)));
             }
         });
     });
     assert_eq!(written.len(), 10_000);
     // Times differ by less than the in-flight time, so only memory can force the order.
-    let late: u64 = counts.iter().map(|lane| lane.late).sum();
+    let late: u64 = counts.iter().map(|channel| channel.late).sum();
     let mut newest = 0;
     let inversions = written.iter().filter(|&&time| {
         let is_late = time < newest;

@@ -82,7 +82,7 @@ impl LiveSent {
     }
 }
 
-/// What became of the packets of a lane.
+/// The packets of an interface, by their fate.
 #[derive(Clone, Debug, Default)]
 pub struct SentCounts {
     pub accepted: u64,
@@ -100,7 +100,7 @@ impl SentCounts {
         self.accepted + self.failed.values().sum::<u64>()
     }
 
-    /// Adds the counts of another lane.
+    /// Adds the counts of another interface.
     pub fn add(&mut self, other: &Self) {
         self.accepted += other.accepted;
         self.bytes += other.bytes;
@@ -152,7 +152,7 @@ impl FrameLimit {
 }
 
 /// One interface that packets are sent on.
-pub struct Lane {
+pub struct Egress {
     link: String,
     /// The ways that may be used, in order; the first is used now. Never empty.
     ways: VecDeque<Box<dyn Transmit>>,
@@ -168,8 +168,8 @@ pub struct Lane {
     pub counts: SentCounts,
 }
 
-impl Lane {
-    /// Opens a lane on queue `queue` of interface `link`, called `name`, in the network namespace of the calling thread.
+impl Egress {
+    /// Opens an egress on queue `queue` of interface `link`, called `name`, in the network namespace of the calling thread.
     pub fn open(
         options: &SendOptions,
         name: &str,
@@ -205,7 +205,7 @@ impl Lane {
         })
     }
 
-    /// Opens a lane for each of `threads` threads, all on the same path, the first on queue 0 of the interface.
+    /// Opens an egress for each of `threads` threads, all on the same path, the first on queue 0 of the interface.
     pub fn open_all(
         options: &SendOptions,
         link: &Link,
@@ -217,17 +217,22 @@ impl Lane {
                 path,
                 ..options.clone()
             };
-            let lane = |queue| Self::open(&options, &options.link, link, queue, live.clone());
-            (0..threads as u32).map(lane).collect::<Result<Vec<_>, _>>()
+            let egress = |queue| Self::open(&options, &options.link, link, queue, live.clone());
+            (0..threads as u32)
+                .map(egress)
+                .collect::<Result<Vec<_>, _>>()
         };
-        let mut lanes = open(options.path)?;
-        let first = lanes[0].way().path();
+        let mut egresses = open(options.path)?;
+        let first = egresses[0].way().path();
         // There may be fewer queues than threads.
-        if lanes.iter_mut().any(|lane| lane.way().path() != first) {
-            drop(lanes);
-            lanes = open(SendPath::Bypass)?;
+        if egresses
+            .iter_mut()
+            .any(|egress| egress.way().path() != first)
+        {
+            drop(egresses);
+            egresses = open(SendPath::Bypass)?;
         }
-        Ok(lanes)
+        Ok(egresses)
     }
 
     /// The way that is used now.

@@ -1,4 +1,4 @@
-//! A reader: encodes the packets of its rings into chunks, and says up to which time it has delivered all of them.
+//! The channel from a reader to the merger: the reader encodes packets into chunks, and says up to which time it has delivered all of them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -22,7 +22,7 @@ use crate::packet::Packet;
 use crate::stop::Stop;
 use crate::wait::wait;
 
-/// Most chunks of a lane.
+/// Most chunks of a channel.
 pub const CHUNKS: usize = 64;
 
 /// Chunks that are allocated together.
@@ -47,7 +47,7 @@ const HAND_OVER_NS: u64 = 20_000_000;
 
 /// What merger and reader know of each other.
 #[derive(Debug, Default)]
-pub struct LaneState {
+pub struct ChannelState {
     /// All packets with an older time stamp have been handed over. `u64::MAX`: the reader has ended.
     mark_ns: AtomicU64,
     /// The reader waits for an empty chunk.
@@ -56,24 +56,24 @@ pub struct LaneState {
 
 /// Wakes the merger.
 #[derive(Debug)]
-pub struct Alarm {
+pub struct MergerWaker {
     event: OwnedFd,
     is_asleep: AtomicBool,
 }
 
-/// The merger's end of a lane.
-pub struct LaneReceiver {
+/// The merger's end of a channel.
+pub struct ChunkReceiver {
     full: Receiver<PacketChunk>,
     empty: SyncSender<PacketChunk>,
-    state: Arc<LaneState>,
+    state: Arc<ChannelState>,
 }
 
-/// The reader's end of a lane, and the chunk that it fills.
-pub struct LaneSender {
+/// The reader's end of a channel, and the chunk that it fills.
+pub struct ChunkSender {
     full: SyncSender<PacketChunk>,
     empty: Receiver<PacketChunk>,
-    state: Arc<LaneState>,
-    alarm: Arc<Alarm>,
+    state: Arc<ChannelState>,
+    waker: Arc<MergerWaker>,
     encoder: ChunkEncoder,
     chunk: PacketChunk,
     chunk_bytes: usize,
@@ -98,22 +98,22 @@ pub struct LaneSender {
 #[error("the file is closed")]
 struct Closed;
 
-/// The two ends of a lane with chunks of `chunk_bytes` bytes.
-pub fn lane(
+/// The two ends of a channel with chunks of `chunk_bytes` bytes.
+pub fn channel(
     encoder: ChunkEncoder,
-    alarm: Arc<Alarm>,
+    waker: Arc<MergerWaker>,
     chunk_bytes: usize,
     queue: Option<u32>,
-) -> (LaneSender, LaneReceiver) {
+) -> (ChunkSender, ChunkReceiver) {
     // Neither is ever full: there are no more chunks.
     let (full, filled) = sync_channel(CHUNKS);
     let (empty, emptied) = sync_channel(CHUNKS);
-    let state = Arc::<LaneState>::default();
-    let sender = LaneSender {
+    let state = Arc::<ChannelState>::default();
+    let sender = ChunkSender {
         full,
         empty: emptied,
         state: state.clone(),
-        alarm,
+        waker,
         encoder,
         chunk: PacketChunk::new(chunk_bytes),
         chunk_bytes,
@@ -125,7 +125,7 @@ pub fn lane(
         handed_over_ns: 0,
         invisible_ns: 0,
     };
-    let receiver = LaneReceiver {
+    let receiver = ChunkReceiver {
         full: filled,
         empty,
         state,
@@ -148,10 +148,10 @@ pub fn of_queue<'p>(packet: &Packet<'p>, queue: Option<u32>) -> Packet<'p> {
 }
 
 /// Reads until the capture ends. The calling thread is the reader.
-pub fn read(engine: &mut Engine, lane: &mut LaneSender, stop: &Stop) -> CaptureSummary {
-    lane.see_within(engine.invisible_ns());
+pub fn read(engine: &mut Engine, channel: &mut ChunkSender, stop: &Stop) -> CaptureSummary {
+    channel.see_within(engine.invisible_ns());
     let mut dispatcher = Dispatcher {
-        consumer: lane,
+        consumer: channel,
         remaining: u64::MAX,
         failure: None,
     };
@@ -169,7 +169,7 @@ pub fn read(engine: &mut Engine, lane: &mut LaneSender, stop: &Stop) -> CaptureS
 fn read_until_end(
     engine: &mut Engine,
     run: &mut Run,
-    dispatcher: &mut Dispatcher<'_, LaneSender>,
+    dispatcher: &mut Dispatcher<'_, ChunkSender>,
     stop: &Stop,
 ) -> io::Result<Ended> {
     loop {
@@ -191,7 +191,7 @@ fn read_until_end(
         };
         // Packets of a ring that takes over are not seen before the ring before it is at its end.
         if is_empty && engine.queues.iter().all(|queue| queue.next.is_none()) {
-            dispatcher.try_to(|lane| lane.caught_up(now_ns));
+            dispatcher.try_to(|channel| channel.caught_up(now_ns));
         }
         let until_ns = monotonic_ns().saturating_add(HEARTBEAT_NS);
         if let Some(ended) = engine.after_round(run, round, dispatcher, stop, until_ns)? {
@@ -200,7 +200,7 @@ fn read_until_end(
     }
 }
 
-impl LaneSender {
+impl ChunkSender {
     /// The reader sees a packet at most `block_ns` after the kernel has put it into a ring. A shorter time than before does not
     /// count: the rings before may have packets still.
     fn see_within(&mut self, block_ns: u64) {
@@ -253,7 +253,7 @@ impl LaneSender {
         self.full.try_send(full).map_err(|_| Closed)?;
         self.mark(self.newest_ns.saturating_sub(IN_FLIGHT_NS));
         self.state.is_starved.store(true, Ordering::SeqCst);
-        self.alarm.ring();
+        self.waker.wake();
         self.chunk = self.empty.recv().map_err(|_| Closed)?;
         Ok(())
     }
@@ -265,19 +265,19 @@ impl LaneSender {
         self.unannounced += 1;
         if self.unannounced >= WAKE_CHUNKS {
             self.unannounced = 0;
-            self.alarm.ring();
+            self.waker.wake();
         }
         Ok(())
     }
 
     /// Everything older than `time_ns` has been handed over.
     fn mark(&self, time_ns: u64) {
-        // Release pairs with the load in `LaneReceiver::mark_ns`: the merger then finds the chunks before.
+        // Release pairs with the load in `ChunkReceiver::mark_ns`: the merger then finds the chunks before.
         self.state.mark_ns.fetch_max(time_ns, Ordering::Release);
     }
 }
 
-impl Consumer for LaneSender {
+impl Consumer for ChunkSender {
     #[inline(always)]
     #[expect(
         clippy::inline_always,
@@ -307,14 +307,14 @@ impl Consumer for LaneSender {
 }
 
 /// The reader has ended.
-impl Drop for LaneSender {
+impl Drop for ChunkSender {
     fn drop(&mut self) {
         self.mark(u64::MAX);
-        self.alarm.ring();
+        self.waker.wake();
     }
 }
 
-impl LaneReceiver {
+impl ChunkReceiver {
     /// All packets that are older are in the chunks that [`next`](Self::next) returns from now on, or has
     /// returned. `u64::MAX`: there are no others.
     pub fn mark_ns(&self) -> u64 {
@@ -339,7 +339,7 @@ impl LaneReceiver {
     }
 }
 
-impl Alarm {
+impl MergerWaker {
     pub fn new() -> io::Result<Self> {
         let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
         Ok(Self {
@@ -349,7 +349,7 @@ impl Alarm {
     }
 
     /// Wakes the merger if it sleeps.
-    fn ring(&self) {
+    fn wake(&self) {
         // Sequentially consistent with the flags and marks stored before: either the merger sees them before it
         // sleeps, or this sees that it sleeps.
         std::sync::atomic::fence(Ordering::SeqCst);
@@ -359,7 +359,7 @@ impl Alarm {
         }
     }
 
-    /// Sleeps at most `time`, unless `has_work` or until a reader rings or `stop` is requested. Returns whether it
+    /// Sleeps at most `time`, unless `has_work`, or until a reader wakes it or `stop` is requested. Returns whether it
     /// was.
     pub fn wait_for(
         &self,
