@@ -1,7 +1,7 @@
 //! Communication with the kernel, tested without one: against a fake kernel, through failing transports, and from a
 //! recording. The tests compare the requests that the fake kernel receives.
 
-use netlink::transport::{FakeKernel, Fault, Faulty, Player, Recorder, Spoken};
+use netlink::transport::{FakeKernel, Fault, Faulty, RecordedDatagram, Recorder, Replay};
 use netlink::{
     Addr, Cause, Event, IfIndex, IfName, ItemResult, Link, LinkKind, Neigh, Netlink, NetlinkError,
     OnError, PortState, PortVlan, PortVlanFlags, Prefix, QosMapping, Route, RouteTable, Rule, Vlan,
@@ -139,7 +139,7 @@ fn what_an_attribute_cannot_hold_is_refused() {
     for (link, expected) in unsendable() {
         let kernel = with_links(1);
         let before = kernel.netlink().expect("a socket").links().expect("a list");
-        let (recorder, tape) = Recorder::new(kernel.socket().expect("a socket"));
+        let (recorder, recording) = Recorder::new(kernel.socket().expect("a socket"));
         let mut netlink = Netlink::over(recorder);
         let refused = netlink.set(&link).expect_err("too long");
         assert!(
@@ -161,8 +161,8 @@ fn what_an_attribute_cannot_hold_is_refused() {
         assert_eq!(after.items[0].mtu, Some(1400));
         assert_eq!(after.items.len(), before.items.len());
         // What went to the kernel says its own length everywhere.
-        for spoken in tape.spoken() {
-            if let Spoken::Sent(bytes) = spoken {
+        for datagram in recording.datagrams() {
+            if let RecordedDatagram::Sent(bytes) = datagram {
                 assert!(bytes.len() < 1000, "{} bytes were sent", bytes.len());
             }
         }
@@ -267,14 +267,14 @@ fn a_recorded_conversation_is_played_again() {
         let refused = netlink.add(&link(2)).expect_err("taken").to_string();
         (netlink.links().expect("a list").items, refused)
     };
-    let (recorder, tape) = Recorder::new(kernel.socket().expect("a socket"));
-    let spoken = talk(&mut Netlink::over(recorder));
-    let text = serde_json::to_string(&tape.spoken()).expect("JSON");
-    let script: Vec<Spoken> = serde_json::from_str(&text).expect("JSON");
-    let mut again = Netlink::over(Player::new(script.clone()).expect("a descriptor"));
-    assert_eq!(talk(&mut again), spoken);
+    let (recorder, recording) = Recorder::new(kernel.socket().expect("a socket"));
+    let answers = talk(&mut Netlink::over(recorder));
+    let text = serde_json::to_string(&recording.datagrams()).expect("JSON");
+    let script: Vec<RecordedDatagram> = serde_json::from_str(&text).expect("JSON");
+    let mut again = Netlink::over(Replay::new(script.clone()).expect("a descriptor"));
+    assert_eq!(talk(&mut again), answers);
     // Something else is not answered.
-    let mut other = Netlink::over(Player::new(script).expect("a descriptor"));
+    let mut other = Netlink::over(Replay::new(script).expect("a descriptor"));
     assert!(other.links().is_err());
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use netlink::transport::{Fault, KernelSocket, Recorder, Spoken};
+use netlink::transport::{Fault, KernelSocket, RecordedDatagram, Recorder};
 use netlink::{Cause, Event, ItemResult, Netlink, NetlinkError, Object, OnError, Watch};
 use tapline_lab::Host;
 
@@ -30,15 +30,16 @@ pub fn check<O: Object>(host: &Host, pair: &[O; 2]) {
 pub fn list<O: Object>(host: &Host) {
     let kind = std::any::type_name::<O>();
     let filter = O::default();
-    let (listing, spoken) = record(host, |netlink| netlink.list(&filter));
+    let (listing, datagrams) = record(host, |netlink| netlink.list(&filter));
     let expected = listing.expect("a list");
     assert!(
         !expected.items.is_empty() && !expected.interrupted,
         "{kind}"
     );
-    let script = again(&spoken, 0, 4);
-    let last = answers(&spoken);
-    let under = |script: &[Spoken], faults| Netlink::over(play(script, faults)).list(&filter);
+    let script = again(&datagrams, 0, 4);
+    let last = answers(&datagrams);
+    let under =
+        |script: &[RecordedDatagram], faults| Netlink::over(play(script, faults)).list(&filter);
 
     for fault in FAULTS {
         for place in 0..last {
@@ -69,7 +70,7 @@ pub fn list<O: Object>(host: &Host) {
     }
     // What comes late belongs to a question that was given up.
     assert_eq!(
-        under(&with_strays(&spoken), vec![]).expect("a list"),
+        under(&with_strays(&datagrams), vec![]).expect("a list"),
         expected
     );
 }
@@ -81,12 +82,15 @@ pub fn changes<O: Object>(host: &Host, [object, _]: &[O; 2]) {
     let del: Change<O> = |netlink, object| netlink.del(object);
     // The second time there is one already, or none any more.
     for (step, change) in [add, add, del, del].into_iter().enumerate() {
-        let (done, spoken) = record(host, |netlink| change(netlink, object));
+        let (done, datagrams) = record(host, |netlink| change(netlink, object));
         assert!(done.is_ok() || step % 2 == 1, "{step}: {done:?}");
         let refused = done.as_ref().err().and_then(NetlinkError::errno);
         for fault in FAULTS {
-            for place in 0..answers(&spoken) {
-                let told = change(&mut Netlink::over(play(&spoken, at(place, fault))), object);
+            for place in 0..answers(&datagrams) {
+                let told = change(
+                    &mut Netlink::over(play(&datagrams, at(place, fault))),
+                    object,
+                );
                 match (&done, told) {
                     (Ok(()), Ok(())) => {}
                     (Err(_), Ok(())) => panic!("{object:?}, {step}: {fault:?} hides a refusal"),
@@ -99,7 +103,7 @@ pub fn changes<O: Object>(host: &Host, [object, _]: &[O; 2]) {
             }
         }
         let told = change(
-            &mut Netlink::over(play(&with_strays(&spoken), vec![])),
+            &mut Netlink::over(play(&with_strays(&datagrams), vec![])),
             object,
         );
         assert_eq!(told.is_ok(), done.is_ok(), "{step}: {told:?}");
@@ -122,15 +126,15 @@ pub fn batch<O: Object>(host: &Host, [one, two]: &[O; 2]) {
             .for_each(|(_, error)| assert_is_clear(error));
         done
     };
-    let (expected, spoken) = record(host, talk);
+    let (expected, datagrams) = record(host, talk);
     // To add again what is there is a change, for some.
     assert_eq!(
         [&expected[..1], &expected[2..4], &expected[5..]].concat(),
         [true; 4]
     );
     for fault in FAULTS {
-        for place in 0..answers(&spoken) {
-            let told = talk(&mut Netlink::over(play(&spoken, at(place, fault))));
+        for place in 0..answers(&datagrams) {
+            let told = talk(&mut Netlink::over(play(&datagrams, at(place, fault))));
             for (item, (told, expected)) in told.iter().zip(&expected).enumerate() {
                 assert!(
                     *expected || !told,
@@ -155,23 +159,23 @@ fn watch<O: Object>(host: &Host, [one, two]: &[O; 2]) {
     let (netlink, first) = listened(host);
     let mut watched = Watch::over(recorder, netlink, filter.clone()).expect("a watch");
     let first = {
-        let spoken = first.spoken();
+        let datagrams = first.datagrams();
         let mut netlink = host.netlink();
         netlink.add(one).expect("added");
         netlink.add(two).expect("added");
         netlink.del(one).expect("removed");
         drain(&mut watched);
-        spoken
+        datagrams
     };
-    let (last, spoken) = record(host, |netlink| netlink.list(&filter));
+    let (last, datagrams) = record(host, |netlink| netlink.list(&filter));
     let expected = keys(last.expect("a list").items.iter());
     assert_eq!(keys(watched.known()), expected, "without faults");
     host.netlink().del(two).expect("removed");
 
-    let notifications = and_then_none(notifications.spoken());
+    let notifications = and_then_none(notifications.datagrams());
     let places = answers(&notifications);
     assert!(places >= 3, "{places} notifications of {one:?}");
-    let script = [first, again(&spoken, 1, 8)].concat();
+    let script = [first, again(&datagrams, 1, 8)].concat();
     for fault in FAULTS {
         for place in 0..places {
             let netlink = Netlink::over(play(&script, vec![]));

@@ -3,29 +3,31 @@
 use std::iter::repeat_n;
 
 use netlink::Netlink;
-use netlink::transport::{Fault, Faulty, KernelSocket, Player, Recorder, Spoken, Tape};
+use netlink::transport::{
+    Fault, Faulty, KernelSocket, RecordedDatagram, Recorder, Recording, Replay,
+};
 use rustix::io::Errno;
 use tapline_lab::Host;
 
 /// A handle on `host`, and what is said by it.
 #[track_caller]
-pub fn listened(host: &Host) -> (Netlink, Tape) {
+pub fn listened(host: &Host) -> (Netlink, Recording) {
     let socket = host.run(KernelSocket::open).expect("a socket");
-    let (recorder, tape) = Recorder::new(socket);
-    (Netlink::over(recorder), tape)
+    let (recorder, recording) = Recorder::new(socket);
+    (Netlink::over(recorder), recording)
 }
 
 /// Does `talk` with a fresh handle, and returns what was said, too.
 #[track_caller]
-pub fn record<T>(host: &Host, talk: impl FnOnce(&mut Netlink) -> T) -> (T, Vec<Spoken>) {
-    let (mut netlink, tape) = listened(host);
+pub fn record<T>(host: &Host, talk: impl FnOnce(&mut Netlink) -> T) -> (T, Vec<RecordedDatagram>) {
+    let (mut netlink, recording) = listened(host);
     let done = talk(&mut netlink);
-    (done, tape.spoken())
+    (done, recording.datagrams())
 }
 
 /// A kernel that says what was said, and to whom `faults` happen.
-pub fn play(spoken: &[Spoken], faults: Vec<Fault>) -> Faulty<Player> {
-    let player = Player::new(spoken.iter().cloned()).expect("a descriptor");
+pub fn play(datagrams: &[RecordedDatagram], faults: Vec<Fault>) -> Faulty<Replay> {
+    let player = Replay::new(datagrams.iter().cloned()).expect("a descriptor");
     Faulty::new(player, faults)
 }
 
@@ -35,48 +37,48 @@ pub fn at(place: usize, fault: Fault) -> Vec<Fault> {
 }
 
 /// Datagrams that the kernel sent.
-pub fn answers(spoken: &[Spoken]) -> usize {
-    let received = spoken.iter();
+pub fn answers(datagrams: &[RecordedDatagram]) -> usize {
+    let received = datagrams.iter();
     received
-        .filter(|spoken| matches!(spoken, Spoken::Received(_)))
+        .filter(|datagram| matches!(datagram, RecordedDatagram::Received(_)))
         .count()
 }
 
 /// The same, said `times` after `before` other requests.
-pub fn again(spoken: &[Spoken], before: u32, times: u32) -> Vec<Spoken> {
-    let requests = spoken.iter();
-    let requests = requests.filter(|spoken| matches!(spoken, Spoken::Sent(_)));
+pub fn again(datagrams: &[RecordedDatagram], before: u32, times: u32) -> Vec<RecordedDatagram> {
+    let requests = datagrams.iter();
+    let requests = requests.filter(|datagram| matches!(datagram, RecordedDatagram::Sent(_)));
     let requests = requests.count() as u32;
     let copies = (0..times).flat_map(|time| {
         let by = before + time * requests;
-        spoken.iter().map(move |spoken| later(spoken, by))
+        datagrams.iter().map(move |datagram| later(datagram, by))
     });
     copies.collect()
 }
 
 /// As if all answers of another conversation came before the answers of this one.
-pub fn with_strays(spoken: &[Spoken]) -> Vec<Spoken> {
-    let strays = spoken.iter().filter_map(|spoken| match spoken {
-        Spoken::Received(_) => Some(later(spoken, 1000)),
+pub fn with_strays(datagrams: &[RecordedDatagram]) -> Vec<RecordedDatagram> {
+    let strays = datagrams.iter().filter_map(|datagram| match datagram {
+        RecordedDatagram::Received(_) => Some(later(datagram, 1000)),
         _ => None,
     });
-    let (first, rest) = spoken.split_first().expect("a question");
+    let (first, rest) = datagrams.split_first().expect("a question");
     let first = std::iter::once(first.clone());
     first.chain(strays).chain(rest.iter().cloned()).collect()
 }
 
 /// Notifications, and then none for as long as is asked.
-pub fn and_then_none(spoken: Vec<Spoken>) -> Vec<Spoken> {
-    let received = spoken.into_iter();
-    let received = received.filter(|spoken| matches!(spoken, Spoken::Received(_)));
-    let none = Spoken::Failed(Errno::AGAIN.raw_os_error());
+pub fn and_then_none(datagrams: Vec<RecordedDatagram>) -> Vec<RecordedDatagram> {
+    let received = datagrams.into_iter();
+    let received = received.filter(|datagram| matches!(datagram, RecordedDatagram::Received(_)));
+    let none = RecordedDatagram::Failed(Errno::AGAIN.raw_os_error());
     received.chain(repeat_n(none, 100)).collect()
 }
 
-fn later(spoken: &Spoken, by: u32) -> Spoken {
-    match spoken {
-        Spoken::Sent(bytes) => Spoken::Sent(renumbered(bytes, by)),
-        Spoken::Received(bytes) => Spoken::Received(renumbered(bytes, by)),
+fn later(datagram: &RecordedDatagram, by: u32) -> RecordedDatagram {
+    match datagram {
+        RecordedDatagram::Sent(bytes) => RecordedDatagram::Sent(renumbered(bytes, by)),
+        RecordedDatagram::Received(bytes) => RecordedDatagram::Received(renumbered(bytes, by)),
         other => other.clone(),
     }
 }

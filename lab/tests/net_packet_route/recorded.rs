@@ -3,7 +3,7 @@
 use crate::UML;
 use crate::witness::run;
 use netlink::codec::messages;
-use netlink::transport::{KernelSocket, Recorder, Spoken};
+use netlink::transport::{KernelSocket, RecordedDatagram, Recorder};
 use netlink::{Addr, Fdb, Link, NamespaceNumber, Neigh, Netlink, Route, Rule, Stats};
 use serde::Serialize;
 use tapline_lab::Host;
@@ -14,11 +14,11 @@ use super::fix::Fix;
 /// Compares all that the kernel tells of objects of a kind, and returns how many there were.
 fn compare<O: Fix + Serialize>(host: &Host, filter: &O, wrong: &mut Vec<String>) -> usize {
     let socket = host.run(KernelSocket::open).expect("a socket");
-    let (recorder, tape) = Recorder::new(socket);
+    let (recorder, recording) = Recorder::new(socket);
     Netlink::over(recorder).list(filter).expect("a list");
     let mut count = 0;
-    for spoken in tape.spoken() {
-        let Spoken::Received(datagram) = spoken else {
+    for datagram in recording.datagrams() {
+        let RecordedDatagram::Received(datagram) = datagram else {
             continue;
         };
         for message in messages(&datagram).map(|message| message.expect("well formed")) {

@@ -1,4 +1,4 @@
-//! Links: what they are, and how they are spoken of.
+//! Links: the object, its kinds, and its messages.
 
 mod fields;
 mod follow_up;

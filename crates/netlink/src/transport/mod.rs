@@ -9,7 +9,7 @@ pub use fake::{Existing, FakeKernel, FakeSocket, Fate, Reference, StorableObject
 pub use fault::{Fault, Faulty};
 pub use kernel::KernelSocket;
 pub(crate) use kernel::Protocols;
-pub use record::{Player, Recorder, Spoken, Tape};
+pub use record::{RecordedDatagram, Recorder, Recording, Replay};
 
 use std::os::fd::BorrowedFd;
 use std::{fmt, io};

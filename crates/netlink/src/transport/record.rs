@@ -16,7 +16,7 @@ use super::{Transport, Wait};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum Spoken {
+pub enum RecordedDatagram {
     /// A datagram to the kernel.
     Sent(Vec<u8>),
     /// A datagram from the kernel.
@@ -29,30 +29,33 @@ pub enum Spoken {
 #[derive(Debug)]
 pub struct Recorder<T> {
     inner: T,
-    tape: Arc<Mutex<Vec<Spoken>>>,
+    recording: Arc<Mutex<Vec<RecordedDatagram>>>,
 }
 
 /// The recording of a [`Recorder`], readable while it continues.
 #[derive(Clone, Debug)]
-pub struct Tape(Arc<Mutex<Vec<Spoken>>>);
+pub struct Recording(Arc<Mutex<Vec<RecordedDatagram>>>);
 
 impl<T: Transport> Recorder<T> {
     /// Records `inner`.
-    pub fn new(inner: T) -> (Self, Tape) {
-        let tape = Arc::default();
-        let held = Tape(Arc::clone(&tape));
-        (Self { inner, tape }, held)
+    pub fn new(inner: T) -> (Self, Recording) {
+        let recording = Arc::default();
+        let held = Recording(Arc::clone(&recording));
+        (Self { inner, recording }, held)
     }
 
-    fn note(&self, spoken: Spoken) {
-        let mut tape = self.tape.lock().unwrap_or_else(PoisonError::into_inner);
-        tape.push(spoken);
+    fn note(&self, datagram: RecordedDatagram) {
+        let mut recording = self
+            .recording
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        recording.push(datagram);
     }
 }
 
-impl Tape {
+impl Recording {
     /// The conversation so far.
-    pub fn spoken(&self) -> Vec<Spoken> {
+    pub fn datagrams(&self) -> Vec<RecordedDatagram> {
         self.0
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -62,15 +65,15 @@ impl Tape {
 
 impl<T: Transport> Transport for Recorder<T> {
     fn send(&mut self, messages: &[u8]) -> io::Result<()> {
-        self.note(Spoken::Sent(messages.to_vec()));
+        self.note(RecordedDatagram::Sent(messages.to_vec()));
         self.inner.send(messages)
     }
 
     fn receive(&mut self, buffer: &mut [u8], wait: Wait) -> io::Result<usize> {
         let received = self.inner.receive(buffer, wait);
         self.note(match &received {
-            Ok(bytes) => Spoken::Received(buffer[..(*bytes).min(buffer.len())].to_vec()),
-            Err(error) => Spoken::Failed(error.raw_os_error().unwrap_or_default()),
+            Ok(bytes) => RecordedDatagram::Received(buffer[..(*bytes).min(buffer.len())].to_vec()),
+            Err(error) => RecordedDatagram::Failed(error.raw_os_error().unwrap_or_default()),
         });
         received
     }
@@ -90,18 +93,18 @@ impl<T: Transport> Transport for Recorder<T> {
 
 /// Replays the kernel's part of a recorded conversation.
 #[derive(Debug)]
-pub struct Player {
-    script: VecDeque<Spoken>,
+pub struct Replay {
+    script: VecDeque<RecordedDatagram>,
     signal: OwnedFd,
     capacity: usize,
 }
 
-impl Player {
+impl Replay {
     /// Replays `script`.
     ///
     /// # Errors
     /// Those of eventfd(2).
-    pub fn new(script: impl IntoIterator<Item = Spoken>) -> io::Result<Self> {
+    pub fn new(script: impl IntoIterator<Item = RecordedDatagram>) -> io::Result<Self> {
         Ok(Self {
             script: script.into_iter().collect(),
             // Always readable: the whole script is available.
@@ -111,12 +114,12 @@ impl Player {
     }
 }
 
-impl Transport for Player {
+impl Transport for Replay {
     /// # Errors
     /// EPROTO if the datagram differs from the recording.
     fn send(&mut self, messages: &[u8]) -> io::Result<()> {
         match self.script.pop_front() {
-            Some(Spoken::Sent(sent)) if sent == messages => Ok(()),
+            Some(RecordedDatagram::Sent(sent)) if sent == messages => Ok(()),
             _ => Err(Errno::PROTO.into()),
         }
     }
@@ -125,12 +128,12 @@ impl Transport for Player {
     /// The recorded error; EPROTO if the recording has a sent datagram here, or has ended.
     fn receive(&mut self, buffer: &mut [u8], _: Wait) -> io::Result<usize> {
         match self.script.pop_front() {
-            Some(Spoken::Received(bytes)) => {
+            Some(RecordedDatagram::Received(bytes)) => {
                 let fits = bytes.len().min(buffer.len());
                 buffer[..fits].copy_from_slice(&bytes[..fits]);
                 Ok(bytes.len())
             }
-            Some(Spoken::Failed(number)) => Err(io::Error::from_raw_os_error(number)),
+            Some(RecordedDatagram::Failed(number)) => Err(io::Error::from_raw_os_error(number)),
             _ => Err(Errno::PROTO.into()),
         }
     }
