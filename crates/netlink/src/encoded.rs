@@ -127,7 +127,7 @@ fn cause_in<O: Object>(verb: Verb, message: &[u8], reply: &[u8]) -> Cause {
             error.path = attribute_path(&error, message, header_bytes, specs);
             Cause::Refused(error)
         }
-        Ok(None) => Cause::Unanswered,
+        Ok(None) => Cause::NoReply,
         Err(malformed) => Cause::Malformed(malformed),
     }
 }

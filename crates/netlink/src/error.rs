@@ -8,8 +8,8 @@ use rustix::io::Errno;
 use crate::codec::{KernelError, Malformed};
 use crate::interface::{IfIndex, IfName, MacAddress};
 use crate::prefix::Prefix;
+use crate::quoted::{Quoted, is_short};
 use crate::schema::NameLookup;
-use crate::shown::{Shown, is_short};
 use crate::verb::Verb;
 
 /// The operation that failed.
@@ -92,7 +92,7 @@ pub enum Cause {
     /// The kernel's reply could not be decoded.
     Malformed(Malformed),
     /// The kernel's reply was lost, or it acknowledged the request without returning an object.
-    Unanswered,
+    NoReply,
     /// No such object exists.
     Absent,
     /// The request is invalid. It was not sent.
@@ -135,7 +135,7 @@ impl Cause {
     }
 
     /// A copy for another item of the same batch. Only a failed system call applies to all items; any
-    /// other cause becomes [`Unanswered`](Self::Unanswered).
+    /// other cause becomes [`NoReply`](Self::NoReply).
     pub(crate) fn for_other_item(&self) -> Self {
         match self {
             Self::System { call, source } => Self::System {
@@ -145,7 +145,7 @@ impl Cause {
                     None => source.kind().into(),
                 },
             },
-            _ => Self::Unanswered,
+            _ => Self::NoReply,
         }
     }
 
@@ -208,7 +208,7 @@ impl NetlinkError {
                 source.raw_os_error()
             }
             Cause::Namespace(error) => error.source.raw_os_error(),
-            Cause::Malformed(_) | Cause::Unanswered | Cause::Absent | Cause::Invalid(_) => None,
+            Cause::Malformed(_) | Cause::NoReply | Cause::Absent | Cause::Invalid(_) => None,
         }
     }
 }
@@ -246,7 +246,7 @@ impl fmt::Display for NetlinkError {
         }
         match cause {
             Cause::Absent => f.write_str(" (there is none)")?,
-            Cause::Unanswered => f.write_str(" (the kernel's reply is missing)")?,
+            Cause::NoReply => f.write_str(" (the kernel's reply is missing)")?,
             _ => {}
         }
         let changes = !matches!(
@@ -269,7 +269,7 @@ impl std::error::Error for NetlinkError {
             Cause::Malformed(malformed) => Some(malformed),
             Cause::Namespace(error) => Some(error),
             Cause::Invalid(invalid) => Some(invalid),
-            Cause::Unanswered | Cause::Absent => None,
+            Cause::NoReply | Cause::Absent => None,
         }
     }
 }
@@ -440,7 +440,7 @@ impl fmt::Display for TargetWithLink<'_> {
             Target::Socket => f.write_str("a netlink socket"),
             Target::Links => f.write_str("links"),
             Target::LinkNamed(name) if is_short(name) => write!(f, "link {name}"),
-            Target::LinkNamed(name) => write!(f, "link {}", Shown(name)),
+            Target::LinkNamed(name) => write!(f, "link {}", Quoted(name)),
             Target::Link(index) => write!(f, "link {}", self.link(*index)),
             Target::Addresses => f.write_str("addresses"),
             Target::Address(ip, index) => write!(f, "address {ip}{}", self.on_link("of", *index)),

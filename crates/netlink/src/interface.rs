@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::shown::Shown;
+use crate::quoted::Quoted;
 
 /// Index of an interface in its network namespace; 0 means none.
 #[derive(
@@ -32,7 +32,7 @@ pub struct IfName([u8; 16]);
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{} cannot be the name of an interface: 1 to 15 bytes, without a slash, a colon and spaces",
-    Shown(text)
+    Quoted(text)
 )]
 #[non_exhaustive]
 pub struct InvalidName {

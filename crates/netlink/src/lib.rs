@@ -51,15 +51,15 @@ mod object;
 mod port_vlan;
 mod prefix;
 mod qdisc;
+mod quoted;
 mod route;
 mod rule;
 pub mod schema;
-mod sendable;
-mod shown;
 mod socket;
 mod stats;
 pub mod transport;
 mod uapi;
+mod validate;
 mod verb;
 mod watch;
 

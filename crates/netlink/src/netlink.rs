@@ -8,10 +8,10 @@ use crate::codec::{Malformed, Message, Request};
 use crate::error::{Action, Cause, NetlinkError, RequestTarget};
 use crate::object::{Object, check_settable, decode_reply, encode};
 use crate::schema::{FieldMatcher, attribute_path};
-use crate::sendable::check_sendable;
 use crate::socket::{Consistency, Listing, Socket};
 use crate::transport::Transport;
 use crate::uapi::{NLM_F_DUMP_FILTERED, NLM_F_ECHO};
+use crate::validate::check_attributes;
 use crate::verb::Verb;
 
 /// Maximum number of messages that follow the one that creates an object.
@@ -269,7 +269,7 @@ impl Netlink {
         let created = match self.finish(verb, object, request, result) {
             // Kernels before 6.2 do not echo new objects, and no kernel echoes an unchanged one.
             Err(NetlinkError {
-                cause: Cause::Unanswered,
+                cause: Cause::NoReply,
                 ..
             }) => self.get(object)?,
             created => created?,
@@ -279,7 +279,7 @@ impl Netlink {
             if !object.encode_follow_up(verb, &created, index, &mut request) {
                 break;
             }
-            let result = match check_sendable(&request, O::request_layout(verb)) {
+            let result = match check_attributes(&request, O::request_layout(verb)) {
                 Ok(()) => self.socket.change(&mut request),
                 Err(invalid) => Err(Cause::Invalid(invalid)),
             };

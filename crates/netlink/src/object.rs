@@ -13,7 +13,7 @@ use std::hash::Hash;
 use crate::codec::{KernelError, Malformed, Message, Request};
 use crate::error::{Cause, InvalidRequest, RequestTarget};
 use crate::schema::{AttributeSet, AttributeSpec, FieldMatcher};
-use crate::sendable::check_sendable;
+use crate::validate::check_attributes;
 use crate::verb::{MessageTypes, Verb};
 
 /// Something that the kernel configures through rtnetlink.
@@ -276,7 +276,7 @@ pub(crate) fn encode<O: Object>(
     request: &mut Request,
 ) -> Result<(), InvalidRequest> {
     object.encode(verb, request)?;
-    check_sendable(request, O::request_layout(verb))
+    check_attributes(request, O::request_layout(verb))
 }
 
 /// Checks that `object` has no read-only field: a request would succeed without the effect that it asks for.

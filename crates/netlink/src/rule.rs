@@ -16,8 +16,8 @@ use crate::prefix::{Family, Prefix};
 use crate::route::{RouteProtocol, RouteTable};
 use crate::schema::{
     AttributeCodec, AttributeSet, AttributeType, BigEndian, FieldMatcher, Flatten, InvalidValue,
-    Native, Parsed, Unnamed, Written, attribute_set, c_number, fixed_size, from_written, join,
-    number_enum, push, text_field_values, text_form,
+    Native, NumberOrName, Parsed, Unnamed, attribute_set, c_number, fixed_size,
+    from_number_or_name, join, number_enum, push, text_field_values, text_form,
 };
 use crate::uapi::{
     AF_INET, AF_INET6, FIB_RULE_INVERT, FRA_DST, FRA_PRIORITY, FRA_SRC, FRA_SUPPRESS_IFGROUP,
@@ -119,10 +119,10 @@ attribute_set! {
 
 /// An inclusive range of numbers, written `80` or `80-90`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(into = "String", try_from = "Written")]
+#[serde(into = "String", try_from = "NumberOrName")]
 #[serde(bound(
     serialize = "Self: Into<String>",
-    deserialize = "Self: TryFrom<Written, Error: fmt::Display>"
+    deserialize = "Self: TryFrom<NumberOrName, Error: fmt::Display>"
 ))]
 pub struct Range<T: Copy> {
     /// The first.
@@ -166,7 +166,7 @@ impl<T: Copy + TryFrom<i128>> FromStr for Range<T> {
 }
 
 text_form!(Range<u16>, Range<u32>);
-from_written!(Range<u16>, Range<u32>);
+from_number_or_name!(Range<u16>, Range<u32>);
 text_field_values!(Range<u16>, Range<u32>);
 
 // Two consecutive numbers (`struct fib_rule_uid_range`, `struct fib_rule_port_range`).

@@ -9,11 +9,11 @@ use rustix::io::Errno;
 use crate::codec::Malformed;
 use crate::codec::{KernelError, Message, Request, messages};
 use crate::error::{Cause, Syscall};
-use crate::sendable::check_sendable;
 use crate::transport::{KernelSocket, Protocols, Transport, Wait};
 use crate::uapi::{
     NLM_F_ACK, NLM_F_DUMP, NLM_F_DUMP_INTR, NLMSG_DONE, NLMSG_ERROR, NLMSG_MIN_TYPE,
 };
+use crate::validate::check_attributes;
 
 /// The sequence numbers of this crate. Those with bit 31 are for programs that send on the same socket.
 pub(crate) const SEQUENCES: u32 = u32::MAX >> 1;
@@ -134,7 +134,7 @@ impl Socket {
         mut visit: impl FnMut(Message<'_>) -> Result<(), Malformed>,
     ) -> Result<Consistency, Cause> {
         // Requests about objects have been checked, with the names of their attributes.
-        check_sendable(request, (0, &[])).map_err(Cause::Invalid)?;
+        check_attributes(request, (0, &[])).map_err(Cause::Invalid)?;
         let sequence = self.next_sequence();
         request.finish(sequence);
         self.send(request.bytes())?;
@@ -191,7 +191,7 @@ impl Socket {
                 }
             }
         }
-        Err(Cause::Unanswered)
+        Err(Cause::NoReply)
     }
 
     /// Sends a change, whose only reply is an acknowledgement.
@@ -217,7 +217,7 @@ impl Socket {
                 break;
             }
         }
-        reply.ok_or(Cause::Unanswered)
+        reply.ok_or(Cause::NoReply)
     }
 
     /// Requests a list, which `decode` collects. Repeats the request if the list changed meanwhile.
@@ -240,7 +240,7 @@ impl Socket {
             }
         }
         if truncated {
-            return Err(Cause::Unanswered);
+            return Err(Cause::NoReply);
         }
         Ok(Listing {
             items,

@@ -177,7 +177,7 @@ fn a_batch_whose_answer_is_lost_takes_nothing_for_done() {
     batch.add(&link(100)).add(&link(101));
     let outcome = batch.finish();
     assert_eq!(outcome.failed.len(), 2);
-    assert!(matches!(outcome.failed[0].1.cause, Cause::Unanswered));
+    assert!(matches!(outcome.failed[0].1.cause, Cause::NoReply));
 }
 
 #[test]

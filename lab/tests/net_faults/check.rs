@@ -208,7 +208,7 @@ fn keys<'a, O: Object>(objects: impl Iterator<Item = &'a O>) -> HashSet<O::Key> 
 fn assert_is_clear(error: &NetlinkError) {
     let is_clear = matches!(
         error.cause,
-        Cause::System { .. } | Cause::Unanswered | Cause::Refused(_)
+        Cause::System { .. } | Cause::NoReply | Cause::Refused(_)
     );
     assert!(is_clear, "{error:?}");
     assert!(error.to_string().starts_with("cannot "), "{error}");

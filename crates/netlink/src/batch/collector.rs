@@ -373,7 +373,7 @@ impl Batch<'_> {
             }
         }
         let unknown = if ended { count - 1 } else { count };
-        self.fail(unknown, &Cause::Unanswered, &mut failed);
+        self.fail(unknown, &Cause::NoReply, &mut failed);
         failed
     }
 

@@ -21,7 +21,7 @@ pub use ext_ack::KernelError;
 pub use reader::{Attribute, Attributes, Malformed, Message, Messages, attributes, messages};
 pub(crate) use reader::{HEADER_BYTES, split};
 pub use request::Request;
-pub(crate) use request::{Flaw, Flawed, MAX_ATTRIBUTE_BYTES};
+pub(crate) use request::{AttributeFault, FaultyAttribute, MAX_ATTRIBUTE_BYTES};
 
 #[cfg(test)]
 mod tests;

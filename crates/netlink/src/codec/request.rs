@@ -10,16 +10,16 @@ pub(crate) const MAX_ATTRIBUTE_BYTES: usize = u16::MAX as usize;
 
 /// An attribute that a kernel would read as something else.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Flawed {
+pub(crate) struct FaultyAttribute {
     /// Its type and where it begins in the requests, and those of the attributes around it, from the inside to the outside.
     pub path: Vec<(u16, usize)>,
     /// What is wrong with it.
-    pub flaw: Flaw,
+    pub fault: AttributeFault,
 }
 
 /// What is wrong with an attribute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Flaw {
+pub(crate) enum AttributeFault {
     /// Its length, with its header, has more than 16 bits.
     Length(usize),
     /// Its text contains a zero byte, at which a kernel ends it.
@@ -42,7 +42,7 @@ pub struct Request {
     bytes: Vec<u8>,
     /// Offset of the current message.
     start: usize,
-    flawed: Option<Box<Flawed>>,
+    faulty: Option<Box<FaultyAttribute>>,
 }
 
 impl Request {
@@ -74,7 +74,7 @@ impl Request {
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.start = 0;
-        self.flawed = None;
+        self.faulty = None;
     }
 
     /// Appends an encoded message.
@@ -114,7 +114,7 @@ impl Request {
     fn other(&mut self, kind: u16, payload: &[u8]) {
         let length = payload.len() + 4;
         if length > MAX_ATTRIBUTE_BYTES {
-            self.note(kind, self.bytes.len(), Flaw::Length(length));
+            self.note(kind, self.bytes.len(), AttributeFault::Length(length));
         }
         let ([l0, l1], [k0, k1]) = ((length as u16).to_ne_bytes(), kind.to_ne_bytes());
         self.bytes.reserve(length + 3);
@@ -133,7 +133,7 @@ impl Request {
     /// Appends text with a trailing NUL.
     pub fn text(&mut self, kind: u16, text: &[u8]) {
         if text.contains(&0) {
-            self.note(kind, self.bytes.len(), Flaw::ZeroByte);
+            self.note(kind, self.bytes.len(), AttributeFault::ZeroByte);
         }
         let end = |request: &mut Self| request.bytes.push(0);
         self.nested_with(kind, text, end);
@@ -182,7 +182,7 @@ impl Request {
         let length = self.bytes.len() - start;
         self.note_around(kind, start);
         if length > MAX_ATTRIBUTE_BYTES {
-            self.note(kind, start, Flaw::Length(length));
+            self.note(kind, start, AttributeFault::Length(length));
         }
         self.bytes[start..start + 2].copy_from_slice(&(length as u16).to_ne_bytes());
         self.bytes.resize(self.bytes.len().next_multiple_of(4), 0);
@@ -190,16 +190,16 @@ impl Request {
 
     /// Notes an attribute that must not be sent, if it is the first one.
     #[cold]
-    fn note(&mut self, kind: u16, at: usize, flaw: Flaw) {
+    fn note(&mut self, kind: u16, at: usize, fault: AttributeFault) {
         let path = vec![(kind & !NLA_F_NESTED, at)];
-        self.flawed
-            .get_or_insert_with(|| Box::new(Flawed { path, flaw }));
+        self.faulty
+            .get_or_insert_with(|| Box::new(FaultyAttribute { path, fault }));
     }
 
     /// Notes the attribute of type `kind` at `at` if it contains the one that must not be sent.
     #[inline]
     fn note_around(&mut self, kind: u16, at: usize) {
-        if let Some(inner) = &mut self.flawed
+        if let Some(inner) = &mut self.faulty
             && inner.path.iter().all(|(_, inner)| at < *inner)
         {
             inner.path.push((kind & !NLA_F_NESTED, at));
@@ -208,8 +208,8 @@ impl Request {
 
     /// The first attribute that must not be sent.
     #[inline]
-    pub(crate) fn flawed(&self) -> Option<&Flawed> {
-        self.flawed.as_deref()
+    pub(crate) fn faulty(&self) -> Option<&FaultyAttribute> {
+        self.faulty.as_deref()
     }
 
     /// Adds `flags` to the current message.
@@ -236,8 +236,9 @@ impl Request {
     pub(crate) fn rewind(&mut self, Mark { length, start }: Mark) {
         self.bytes.truncate(length);
         self.start = start;
-        let is_cut = |flawed: &mut Box<Flawed>| flawed.path.iter().any(|(_, at)| *at >= length);
-        self.flawed.take_if(is_cut);
+        let is_cut =
+            |faulty: &mut Box<FaultyAttribute>| faulty.path.iter().any(|(_, at)| *at >= length);
+        self.faulty.take_if(is_cut);
     }
 
     /// Completes the current message: sets its length and sequence number.

@@ -63,10 +63,10 @@ fn an_attribute_that_is_too_long_is_noted() {
         build(&mut request);
         request.u32(9, 1);
         let noted = request
-            .flawed()
+            .faulty()
             .map(|noted| noted.path.iter().map(|(kind, _)| *kind).collect());
         request.clear();
-        assert_eq!(request.flawed(), None);
+        assert_eq!(request.faulty(), None);
         noted
     };
     for (bytes, fits) in [
@@ -115,7 +115,7 @@ fn an_attribute_that_is_too_long_is_noted() {
     request.begin(RTM_NEWLINK, 0, &[7; 16]);
     request.attribute(1, &long);
     request.rewind(mark);
-    assert_eq!(request.flawed(), None);
+    assert_eq!(request.faulty(), None);
     // The one before it is the current one.
     request.finish(1);
     assert_eq!(request.bytes(), whole);
@@ -241,7 +241,7 @@ proptest! {
         let padded = |length: &usize| (length + 4).next_multiple_of(4);
         let all: usize = lengths.iter().map(padded).sum();
         let fits = lengths.iter().all(|length| length + 4 <= 65_535) && (depth == 0 || all + 4 * depth <= 65_535);
-        prop_assert_eq!(request.flawed().is_none(), fits);
+        prop_assert_eq!(request.faulty().is_none(), fits);
         if fits {
             let mut body = request.body();
             for _ in 0..depth {

@@ -79,7 +79,7 @@ impl SocketTable {
     /// `local`. `None` if there is none, and on a kernel without the module for the protocol.
     ///
     /// # Errors
-    /// `Cause::Unanswered` if the kernel does not reply.
+    /// `Cause::NoReply` if the kernel does not reply.
     #[doc(alias = "SOCK_DIAG_BY_FAMILY")]
     pub fn find(
         &mut self,

@@ -11,8 +11,9 @@ use crate::ds_field::DsField;
 use crate::schema::{
     Arguments, AttributeCodec, AttributeSet, AttributeSpec, AttributeType, BigEndian, FieldReader,
     FieldSetShape, FieldShape, FieldValue, FieldWriter, InvalidField, InvalidValue, Line,
-    NameLookup, Native, Parsed, Shape, TextValue, Written, attribute_set, field_id, field_values,
-    fixed_size, from_written, number_enum, specs, text_field_values, text_form,
+    NameLookup, Native, NumberOrName, Parsed, Shape, TextValue, attribute_set, field_id,
+    field_values, fixed_size, from_number_or_name, number_enum, specs, text_field_values,
+    text_form,
 };
 use crate::uapi::{
     LWTUNNEL_ENCAP_IP, LWTUNNEL_ENCAP_IP6, LWTUNNEL_ENCAP_MPLS, LWTUNNEL_ENCAP_SEG6,
@@ -253,7 +254,7 @@ fn number_of(around: &[u8]) -> u16 {
 
 /// A stack of MPLS labels, outermost first.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(into = "String", try_from = "Written")]
+#[serde(into = "String", try_from = "NumberOrName")]
 pub struct Labels(pub Vec<u32>);
 
 /// Maximum number of labels (`MAX_NEW_LABELS`, net/mpls/internal.h, is 30).
@@ -307,7 +308,7 @@ impl FromStr for Labels {
 }
 
 text_form!(Labels);
-from_written!(Labels);
+from_number_or_name!(Labels);
 text_field_values!(Labels);
 
 /// A set with one field: the encapsulation, called like its type.

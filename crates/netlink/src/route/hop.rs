@@ -10,8 +10,8 @@ use crate::interface::IfIndex;
 use crate::prefix::Family;
 use crate::schema::{
     Arguments, AttributeCodec, AttributeSet, AttributeType, FieldReader, FieldValue, FieldWriter,
-    Flatten, InvalidField, InvalidValue, Line, NameLookup, Native, NumberNames, Parsed, Shape,
-    TextValue, Written, attribute_set, c_number, field_values, fixed_size,
+    Flatten, InvalidField, InvalidValue, Line, NameLookup, Native, NumberNames, NumberOrName,
+    Parsed, Shape, TextValue, attribute_set, c_number, field_values, fixed_size,
 };
 use crate::uapi::{AF_INET, AF_INET6, RTA_ENCAP_TYPE};
 
@@ -366,8 +366,8 @@ struct RealmsJson {
 #[derive(Deserialize)]
 struct GivenRealms {
     #[serde(default)]
-    from: Option<Written>,
-    to: Written,
+    from: Option<NumberOrName>,
+    to: NumberOrName,
 }
 
 impl Serialize for Realms {
@@ -381,12 +381,8 @@ impl Serialize for Realms {
 impl<'de> Deserialize<'de> for Realms {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let GivenRealms { from, to } = GivenRealms::deserialize(deserializer)?;
-        let number = |written: Written| {
-            written
-                .to_string()
-                .parse()
-                .map_err(serde::de::Error::custom)
-        };
+        let number =
+            |value: NumberOrName| value.to_string().parse().map_err(serde::de::Error::custom);
         Ok(Self {
             from: from.map_or(Ok(0), number)?,
             to: number(to)?,

@@ -12,7 +12,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use super::spec::AttributeSpec;
 use super::text::NameLookup;
 use crate::interface::{IfIndex, IfName, MacAddress};
-use crate::shown::Shown;
+use crate::quoted::Quoted;
 
 /// Maximum nesting depth of sets. The objects need four: a link, its kind, the peer, the peer's kind.
 const MAX_DEPTH: usize = 8;
@@ -238,7 +238,7 @@ impl InvalidField {
     pub fn missing_interface(name: &str) -> Self {
         Self {
             is_missing_interface: true,
-            ..Self::new(format!("there is no interface {}", Shown(name)))
+            ..Self::new(format!("there is no interface {}", Quoted(name)))
         }
     }
 
@@ -523,7 +523,7 @@ macro_rules! text_field_values {
             ) -> Result<Self, crate::schema::InvalidField> {
                 let text = crate::schema::utf8(bytes)?;
                 let parsed = crate::schema::TextValue::parse(text, &mut crate::schema::Unnamed);
-                parsed.ok_or_else(|| crate::schema::InvalidField::new(format!("{} is not valid", crate::shown::Shown(text))))
+                parsed.ok_or_else(|| crate::schema::InvalidField::new(format!("{} is not valid", crate::quoted::Quoted(text))))
             }
         }
     )*};

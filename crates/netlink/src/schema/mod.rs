@@ -17,9 +17,9 @@ mod codec;
 mod fields;
 mod macros;
 mod number_macros;
+mod number_or_name;
 mod spec;
 mod text;
-mod written;
 
 pub use bits::{BitField, BitFieldBigEndian, Bits, MaskedBitField};
 pub use codec::{AttributeCodec, BigEndian, Boxed, Flag, Listed, Native, Nested, NonZero};
@@ -40,8 +40,8 @@ pub(crate) use text::{
     Line, Unnamed, c_number, check_range, deserialize_if_given, parse_ip, push, text_form,
 };
 
-pub use written::Written;
-pub(crate) use written::from_written;
+pub use number_or_name::NumberOrName;
+pub(crate) use number_or_name::from_number_or_name;
 
 use crate::codec::{Attribute, Malformed, Request};
 

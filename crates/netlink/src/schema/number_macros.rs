@@ -38,7 +38,7 @@ macro_rules! number_enum {
     ) => {
         $(#[$meta])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
-        #[serde(into = "String", try_from = "crate::schema::Written")]
+        #[serde(into = "String", try_from = "crate::schema::NumberOrName")]
         #[non_exhaustive]
         pub enum $name {
             $( $(#[$vmeta])* #[doc = concat!("\n\n`", $text, "`.")] $variant, )*
@@ -115,7 +115,7 @@ macro_rules! number_enum {
         }
 
         crate::schema::text_form!(json $name);
-        crate::schema::from_written!($name);
+        crate::schema::from_number_or_name!($name);
 
         crate::schema::field_values! {
             $name: Named(crate::schema::NamedNumber {
@@ -175,7 +175,7 @@ macro_rules! flag_set {
     ) => {
         $(#[$meta])*
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
-        #[serde(into = "Vec<String>", try_from = "Vec<crate::schema::Written>")]
+        #[serde(into = "Vec<String>", try_from = "Vec<crate::schema::NumberOrName>")]
         pub struct $name(pub $number);
 
         impl $name {
@@ -234,15 +234,15 @@ macro_rules! flag_set {
             }
         }
 
-        impl TryFrom<Vec<crate::schema::Written>> for $name {
+        impl TryFrom<Vec<crate::schema::NumberOrName>> for $name {
             type Error = crate::schema::InvalidValue;
 
-            fn try_from(names: Vec<crate::schema::Written>) -> Result<Self, Self::Error> {
+            fn try_from(names: Vec<crate::schema::NumberOrName>) -> Result<Self, Self::Error> {
                 let mut flags = Self::default();
                 for name in names {
                     let flag = match &name {
-                        crate::schema::Written::Number(number) => (*number).try_into().ok().map(Self),
-                        crate::schema::Written::Text(name) => {
+                        crate::schema::NumberOrName::Number(number) => (*number).try_into().ok().map(Self),
+                        crate::schema::NumberOrName::Text(name) => {
                             let digits = name.strip_prefix("0x").unwrap_or_default();
                             let number = || <$number>::from_str_radix(digits, 16).ok().map(Self);
                             Self::named(name).or_else(number)

@@ -5,7 +5,7 @@ mod fault;
 mod kernel;
 mod record;
 
-pub use fake::{Existing, FakeKernel, FakeSocket, Fate, Reference, StorableObject};
+pub use fake::{CascadeEffect, Existing, FakeKernel, FakeSocket, Reference, StorableObject};
 pub use fault::{Fault, Faulty};
 pub use kernel::KernelSocket;
 pub(crate) use kernel::Protocols;

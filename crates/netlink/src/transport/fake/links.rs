@@ -2,7 +2,7 @@
 
 use rustix::io::Errno;
 
-use super::storable::{Existing, Fate, Reference, StorableObject};
+use super::storable::{CascadeEffect, Existing, Reference, StorableObject};
 use crate::interface::{IfIndex, IfName};
 use crate::link::{Link, LinkKind};
 use crate::schema::AttributeSet;
@@ -105,18 +105,18 @@ impl StorableObject for Link {
     /// # Source
     /// `vlan_device_event`, net/8021q/vlan.c; `macvlan_device_event`, drivers/net/macvlan.c; `veth_dellink`,
     /// drivers/net/veth.c; `vxlan_handle_lowerdev_unregister`, drivers/net/vxlan/vxlan_core.c.
-    fn without(&mut self, gone: Reference) -> Fate {
+    fn without(&mut self, gone: Reference) -> CascadeEffect {
         let Reference::Link(gone) = gone else {
-            return Fate::Unchanged;
+            return CascadeEffect::Unchanged;
         };
         if self.lower_link() == Some(gone) {
-            return Fate::Deleted;
+            return CascadeEffect::Deleted;
         }
         if self.master == Some(gone) {
             self.leave();
-            return Fate::Changed;
+            return CascadeEffect::Changed;
         }
-        Fate::Unchanged
+        CascadeEffect::Unchanged
     }
 }
 

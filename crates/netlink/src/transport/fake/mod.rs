@@ -12,4 +12,4 @@ mod storable;
 mod store;
 
 pub use kernel::{FakeKernel, FakeSocket};
-pub use storable::{Existing, Fate, Reference, StorableObject};
+pub use storable::{CascadeEffect, Existing, Reference, StorableObject};

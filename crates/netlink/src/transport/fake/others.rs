@@ -2,7 +2,7 @@
 
 use rustix::io::Errno;
 
-use super::storable::{Existing, Fate, Reference, StorableObject};
+use super::storable::{CascadeEffect, Existing, Reference, StorableObject};
 use crate::interface::IfIndex;
 use crate::object::Object;
 use crate::uapi::RTNLGRP_NEIGH;
@@ -53,21 +53,21 @@ impl StorableObject for Nexthop {
     }
 
     /// A group is deleted with its last member.
-    fn without(&mut self, gone: Reference) -> Fate {
+    fn without(&mut self, gone: Reference) -> CascadeEffect {
         let id = match gone {
-            Reference::Link(link) if self.dev == Some(link) => return Fate::Deleted,
-            Reference::Link(_) => return Fate::Unchanged,
+            Reference::Link(link) if self.dev == Some(link) => return CascadeEffect::Deleted,
+            Reference::Link(_) => return CascadeEffect::Unchanged,
             Reference::Nexthop(id) => id,
         };
         let Some(group) = &mut self.group else {
-            return Fate::Unchanged;
+            return CascadeEffect::Unchanged;
         };
         let count = group.0.len();
         group.0.retain(|member| member.id != id);
         match group.0.len() {
-            0 => Fate::Deleted,
-            left if left == count => Fate::Unchanged,
-            _ => Fate::Changed,
+            0 => CascadeEffect::Deleted,
+            left if left == count => CascadeEffect::Unchanged,
+            _ => CascadeEffect::Changed,
         }
     }
 }

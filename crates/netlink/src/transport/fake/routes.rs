@@ -3,7 +3,7 @@
 use rustix::io::Errno;
 
 use super::lookup::look_up;
-use super::storable::{Existing, Fate, Reference, StorableObject};
+use super::storable::{CascadeEffect, Existing, Reference, StorableObject};
 use crate::DsField;
 use crate::interface::IfIndex;
 use crate::object::Object;
@@ -62,19 +62,19 @@ impl StorableObject for Route {
     ///
     /// # Source
     /// `fib_sync_down_dev`, net/ipv4/fib\_semantics.c; `fib6_ifdown`, net/ipv6/route.c.
-    fn without(&mut self, gone: Reference) -> Fate {
+    fn without(&mut self, gone: Reference) -> CascadeEffect {
         let gone = match gone {
-            Reference::Nexthop(id) if self.nhid == Some(id) => return Fate::Deleted,
+            Reference::Nexthop(id) if self.nhid == Some(id) => return CascadeEffect::Deleted,
             Reference::Link(link) if self.links().any(|it| it == link) => link,
-            _ => return Fate::Unchanged,
+            _ => return CascadeEffect::Unchanged,
         };
         let is_v4 = self.family == Some(Family::V4) || self.dst.is_some_and(|to| to.ip.is_ipv4());
         let Some(hops) = self.nexthops.as_mut().filter(|_| !is_v4) else {
-            return Fate::Deleted;
+            return CascadeEffect::Deleted;
         };
         hops.retain(|hop| hop.dev != Some(gone));
         match hops.as_slice() {
-            [] => return Fate::Deleted,
+            [] => return CascadeEffect::Deleted,
             [only] => {
                 (self.dev, self.gateway, self.via) = (only.dev, only.gateway, only.via);
                 self.encap.clone_from(&only.encap);
@@ -82,7 +82,7 @@ impl StorableObject for Route {
             }
             _ => {}
         }
-        Fate::Changed
+        CascadeEffect::Changed
     }
 }
 

@@ -76,9 +76,9 @@ impl Existing {
     }
 }
 
-/// What becomes of an object when another one has been deleted.
+/// The effect on an object when another one is deleted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub enum CascadeEffect {
     /// It stays as it is.
     Unchanged,
     /// It has changed.
@@ -159,10 +159,10 @@ pub trait StorableObject: Object {
     }
 
     /// Adapts it to the deletion of `gone`. By default it is deleted with its link.
-    fn without(&mut self, gone: Reference) -> Fate {
+    fn without(&mut self, gone: Reference) -> CascadeEffect {
         match self.link() {
-            Some(link) if gone == Reference::Link(link) => Fate::Deleted,
-            _ => Fate::Unchanged,
+            Some(link) if gone == Reference::Link(link) => CascadeEffect::Deleted,
+            _ => CascadeEffect::Unchanged,
         }
     }
 

@@ -4,7 +4,7 @@ use std::fmt;
 
 use rustix::io::Errno;
 
-use super::storable::{Existing, Fate, Reference, StorableObject};
+use super::storable::{CascadeEffect, Existing, Reference, StorableObject};
 use crate::codec::Message;
 use crate::route::Route;
 use crate::uapi::{
@@ -253,12 +253,12 @@ impl<O: StorableObject> Store for ObjectStore<O> {
         while at < self.0.len() {
             let before = self.0[at].clone();
             match self.0[at].without(gone) {
-                Fate::Unchanged => at += 1,
-                Fate::Changed => {
+                CascadeEffect::Unchanged => at += 1,
+                CascadeEffect::Changed => {
                     self.note(Some(&before), Some(&self.0[at]), existing, &mut done);
                     at += 1;
                 }
-                Fate::Deleted => {
+                CascadeEffect::Deleted => {
                     self.0.remove(at);
                     self.note(Some(&before), None, existing, &mut done);
                 }

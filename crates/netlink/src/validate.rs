@@ -1,6 +1,6 @@
-//! Whether a kernel reads a request as it was meant.
+//! Checks that each attribute of a request fits its length field, and that text has no zero byte.
 
-use crate::codec::{Flaw, Flawed, MAX_ATTRIBUTE_BYTES, Request};
+use crate::codec::{AttributeFault, FaultyAttribute, MAX_ATTRIBUTE_BYTES, Request};
 use crate::error::InvalidRequest;
 use crate::schema::{AttributeSpec, AttributeType};
 
@@ -10,11 +10,11 @@ use crate::schema::{AttributeSpec, AttributeType};
 /// # Errors
 /// [`InvalidRequest`] with the path of the attribute.
 #[inline]
-pub(crate) fn check_sendable(
+pub(crate) fn check_attributes(
     request: &Request,
     layout: (usize, &'static [AttributeSpec]),
 ) -> Result<(), InvalidRequest> {
-    match request.flawed() {
+    match request.faulty() {
         None => Ok(()),
         Some(attribute) => Err(refuse(attribute, request, layout)),
     }
@@ -22,7 +22,7 @@ pub(crate) fn check_sendable(
 
 #[cold]
 fn refuse(
-    attribute: &Flawed,
+    attribute: &FaultyAttribute,
     request: &Request,
     (header_bytes, mut specs): (usize, &'static [AttributeSpec]),
 ) -> InvalidRequest {
@@ -41,10 +41,10 @@ fn refuse(
         specs = nested;
     }
     let name = names.join(".");
-    InvalidRequest::new(match attribute.flaw {
-        Flaw::Length(bytes) => {
+    InvalidRequest::new(match attribute.fault {
+        AttributeFault::Length(bytes) => {
             format!("{name} has {bytes} bytes, and an attribute at most {MAX_ATTRIBUTE_BYTES}")
         }
-        Flaw::ZeroByte => format!("{name} contains a zero byte"),
+        AttributeFault::ZeroByte => format!("{name} contains a zero byte"),
     })
 }
