@@ -24,10 +24,10 @@ use store::model::Interface as Description;
 use store::write::StatisticsSource;
 
 use super::account::counters::LiveCounters;
+use super::account::link_poller::{InterfaceState, LinkPoller};
 use super::account::loss_account::Account;
 use super::account::reader_time::ReaderTime;
 use super::account::summary::{Ended, OpenInterface};
-use super::account::survey::{InterfaceState, Survey};
 use super::control::controller::Controller;
 use super::control::handle::Control;
 use super::control::member::{Member, Slot};
@@ -61,9 +61,9 @@ pub struct Engine {
     pub queues: Vec<RxQueue>,
     descriptions: Vec<Description>,
     netlink: Netlink,
-    /// For the survey thread; of the network namespace of the interfaces. `None` without a survey: the account then
+    /// For the link poller; of the network namespace of the interfaces. `None` without a poller: the account then
     /// has no losses of interface and driver until the end.
-    survey_netlink: Option<Netlink>,
+    link_poller_netlink: Option<Netlink>,
     pub poller: Poller,
     pub options: CaptureOptions,
     warnings: Vec<FilterWarning>,
@@ -94,7 +94,7 @@ pub struct Run {
     tick_ns: u64,
     next_tick_ns: u64,
     next_check_ns: u64,
-    survey: Option<Survey>,
+    link_poller: Option<LinkPoller>,
     /// `None` while it is being replaced.
     policy: Option<WakePolicy>,
     at_start: Option<ReaderTime>,
@@ -165,7 +165,7 @@ impl Engine {
             queues,
             descriptions,
             netlink,
-            survey_netlink: options.threads.then(Netlink::open).transpose()?,
+            link_poller_netlink: options.threads.then(Netlink::open).transpose()?,
             poller,
             options,
             warnings,
@@ -296,7 +296,7 @@ impl Engine {
             .map_or(Ok(()), |at_ns| self.poller.add_limit(at_ns))
     }
 
-    /// Starts the survey and the limits. Must be called by the thread that reads.
+    /// Starts the link poller and the limits. Must be called by the thread that reads.
     pub fn begin(&mut self) -> Run {
         let at_start = ReaderTime::now();
         let tick_ns = nanoseconds(self.options.tick).max(1);
@@ -305,7 +305,7 @@ impl Engine {
             tick_ns,
             next_tick_ns: monotonic_ns().saturating_add(tick_ns),
             next_check_ns: self.next_check_ns(),
-            survey: self.survey(),
+            link_poller: self.start_link_poller(),
             policy: Some(WakePolicy::new(&self.options, &self.queues)),
             at_start,
             is_changed: false,
@@ -319,7 +319,7 @@ impl Engine {
         run: &mut Run,
         dispatcher: &mut Dispatcher<'_, C>,
     ) -> io::Result<bool> {
-        run.is_changed = self.apply_pending(dispatcher, run.survey.as_ref())?;
+        run.is_changed = self.apply_pending(dispatcher, run.link_poller.as_ref())?;
         run.is_replacing = self.is_settling();
         if run.is_changed {
             // Of queues that are others now.
@@ -341,7 +341,7 @@ impl Engine {
     ) -> io::Result<Option<Ended>> {
         run.is_changed |= run.is_replacing && self.advance()?;
         if !self.leaving.is_empty() {
-            run.is_changed |= self.close_left(&self.states(run.survey.as_ref()))?;
+            run.is_changed |= self.close_left(&self.states(run.link_poller.as_ref()))?;
         }
         if run.is_changed {
             // The new list of queues gets another one.
@@ -365,7 +365,7 @@ impl Engine {
         }
         if now_ns >= run.next_tick_ns {
             let account = self.measure(
-                &self.states(run.survey.as_ref()),
+                &self.states(run.link_poller.as_ref()),
                 dispatcher.consumer.lost(),
             );
             dispatcher.try_to(|consumer| consumer.tick(realtime_ns(), &account));
@@ -375,7 +375,7 @@ impl Engine {
             return Ok(Some(Ended::Duration));
         }
         if now_ns >= run.next_check_ns {
-            if let Some(ended) = self.check_interfaces(&self.states(run.survey.as_ref())) {
+            if let Some(ended) = self.check_interfaces(&self.states(run.link_poller.as_ref())) {
                 return Ok(Some(ended));
             }
             run.next_check_ns = self.next_check_ns();
@@ -464,15 +464,15 @@ impl Engine {
         }
     }
 
-    /// The latest answers of the survey.
-    fn states(&self, survey: Option<&Survey>) -> Vec<InterfaceState> {
-        let mut states = survey.map_or_else(Vec::new, Survey::states);
+    /// The latest answers of the link poller.
+    fn states(&self, link_poller: Option<&LinkPoller>) -> Vec<InterfaceState> {
+        let mut states = link_poller.map_or_else(Vec::new, LinkPoller::states);
         let others = self.interfaces.iter().skip(states.len());
         states.extend(others.map(Interface::state_at_start));
         states
     }
 
-    fn survey(&mut self) -> Option<Survey> {
+    fn start_link_poller(&mut self) -> Option<LinkPoller> {
         let interval = if self.interfaces.iter().any(Interface::ends_silently) {
             self.options
                 .tick
@@ -483,8 +483,8 @@ impl Engine {
         let interfaces = self.interfaces.iter();
         let links = interfaces.clone().map(Interface::index).collect();
         let states = interfaces.map(Interface::state_at_start).collect();
-        let netlink = self.survey_netlink.take()?;
-        Some(Survey::begin(netlink, links, states, interval))
+        let netlink = self.link_poller_netlink.take()?;
+        Some(LinkPoller::begin(netlink, links, states, interval))
     }
 
     /// Continues with the replacement of each ring that is at its end; returns whether there was one.

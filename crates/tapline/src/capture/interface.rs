@@ -11,10 +11,10 @@ use ring::{DeviceClockState, DirectionFilter, InterfaceInfo, TimestampSource};
 use super::account::counters::Counters;
 use super::account::interface_filter::InterfaceFilter;
 use super::account::kernel_filter::{KernelFilter, SharedFilter};
+use super::account::link_poller::{InterfaceState, InterfaceStatus};
 use super::account::loss_account::Lost;
 use super::account::stamp_counts::TimestampCounts;
 use super::account::summary::{OpenInterface, Sockets};
-use super::account::survey::{InterfaceState, Presence};
 use super::backend;
 use super::control::hand_over::{HandOver, HandOverResult, NewRings};
 use super::error::CaptureError;
@@ -308,7 +308,7 @@ impl Interface {
     /// Its state when it was opened.
     pub fn state_at_start(&self) -> InterfaceState {
         InterfaceState {
-            presence: Presence::Up,
+            status: InterfaceStatus::Up,
             statistics: self.at_start,
         }
     }

@@ -458,7 +458,7 @@ pub(super) fn close<C: Consumer>(
     ended: Ended,
 ) -> CaptureSummary {
     let time = engine.run_time(run.as_ref());
-    // The survey thread and the thread's timer settings end here.
+    // The link poller and the thread's timer settings end here.
     drop(run);
     let deadline_ns = engine.begin_closing(&mut dispatcher, stop);
     engine.settle(&mut dispatcher, deadline_ns);

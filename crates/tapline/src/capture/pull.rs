@@ -460,7 +460,7 @@ impl Pull {
             _ => None,
         };
         let time = engine.run_time(run);
-        // Ends the survey thread, and restores the timer settings of this one.
+        // Ends the link poller, and restores the timer settings of this one.
         self.phase = Phase::Opened;
         let mut nobody = nobody();
         let dispatcher = &mut Dispatcher::new(&mut nobody, 0);

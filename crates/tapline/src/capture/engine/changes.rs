@@ -4,7 +4,7 @@ use std::io;
 
 use abi::clock::monotonic_ns;
 
-use super::super::account::survey::{InterfaceState, Survey};
+use super::super::account::link_poller::{InterfaceState, LinkPoller};
 use super::super::control::new_interface::NewInterface;
 use super::super::control::pending::Step;
 use super::super::read::consumer::Consumer;
@@ -25,7 +25,7 @@ impl Engine {
     pub(super) fn apply_pending<C: Consumer>(
         &mut self,
         dispatcher: &mut Dispatcher<'_, C>,
-        survey: Option<&Survey>,
+        link_poller: Option<&LinkPoller>,
     ) -> io::Result<bool> {
         let Some(changes) = self.pending.take() else {
             return Ok(false);
@@ -41,14 +41,14 @@ impl Engine {
                     dispatcher.try_to(|consumer| consumer.interface(&new.description));
                     self.descriptions.push(new.description.clone());
                     self.live.extend(&new.counters());
-                    self.join(*new, survey)?;
+                    self.join(*new, link_poller)?;
                 }
                 Step::Remove(place) => self.leave(place),
                 Step::Exchange(place, new) => {
                     self.leave(place);
                     let (number, counters) = (new.interface.number, &new.interface.counters);
                     self.live.succeed(number, vec![counters.clone()]);
-                    self.join(*new, survey)?;
+                    self.join(*new, link_poller)?;
                 }
             }
         }
@@ -56,11 +56,11 @@ impl Engine {
     }
 
     /// Reads the rings of `new`, too.
-    fn join(&mut self, new: NewInterface, survey: Option<&Survey>) -> io::Result<()> {
+    fn join(&mut self, new: NewInterface, link_poller: Option<&LinkPoller>) -> io::Result<()> {
         let mut interface = new.interface;
         interface.place(self.queues.len());
-        if let Some(survey) = survey {
-            survey.add(interface.index());
+        if let Some(link_poller) = link_poller {
+            link_poller.add(interface.index());
         }
         self.interfaces.push(interface);
         self.layout += 1;

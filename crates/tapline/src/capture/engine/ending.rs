@@ -3,8 +3,8 @@
 use abi::clock::monotonic_ns;
 use netlink::IfIndex;
 
+use super::super::account::link_poller::{InterfaceState, InterfaceStatus};
 use super::super::account::summary::Ended;
-use super::super::account::survey::{InterfaceState, Presence};
 use super::super::interface::Interface;
 use super::super::read::poller::Wakeup;
 use super::Engine;
@@ -59,17 +59,17 @@ impl Engine {
         let known = self.interfaces.iter().zip(states);
         for (interface, state) in known.filter(|(interface, _)| interface.ends_silently()) {
             let link = || interface.link.name.clone();
-            match state.presence {
-                Presence::Down => return Some(Ended::LinkDown { link: link() }),
-                Presence::Gone => return Some(Ended::LinkRemoved { link: link() }),
-                Presence::Up | Presence::Unknown => {}
+            match state.status {
+                InterfaceStatus::Down => return Some(Ended::LinkDown { link: link() }),
+                InterfaceStatus::Gone => return Some(Ended::LinkRemoved { link: link() }),
+                InterfaceStatus::Up | InterfaceStatus::Unknown => {}
             }
         }
         for index in std::mem::take(&mut self.down) {
-            match InterfaceState::query(&mut self.netlink, index).presence {
-                Presence::Up => {}
-                Presence::Down | Presence::Unknown => self.down.push(index),
-                Presence::Gone => {
+            match InterfaceState::query(&mut self.netlink, index).status {
+                InterfaceStatus::Up => {}
+                InterfaceStatus::Down | InterfaceStatus::Unknown => self.down.push(index),
+                InterfaceStatus::Gone => {
                     let mut interfaces = self.interfaces.iter();
                     let gone = interfaces.find(|interface| interface.link.index == index.0);
                     let link = gone.map(|interface| interface.link.name.clone());

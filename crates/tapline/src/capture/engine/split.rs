@@ -49,7 +49,7 @@ impl Engine {
                 queues: Vec::new(),
                 descriptions: self.descriptions.clone(),
                 netlink: Netlink::open()?,
-                survey_netlink: None,
+                link_poller_netlink: None,
                 poller: Poller::new().map_err(wait)?,
                 options: self.options.clone(),
                 warnings: Vec::new(),
@@ -111,7 +111,7 @@ impl Engine {
     }
 
     /// Leaves the counters of the interfaces to another capture of them, whose account gets their losses.
-    pub fn leave_survey(&mut self) {
-        self.survey_netlink = None;
+    pub fn leave_link_poller(&mut self) {
+        self.link_poller_netlink = None;
     }
 }

@@ -59,7 +59,7 @@ impl Follower {
             let Err(end) = follow(&mut opener, &requests, &sender, &stop);
             let last = match end {
                 End::Unheard => return,
-                End::Over => Event::Over,
+                End::NoNamespacesLeft => Event::NoNamespacesLeft,
                 End::Broken(error) => Event::Broken(error),
             };
             // If the reader is gone, nobody wants to know.
@@ -137,7 +137,7 @@ enum End {
     /// The reader is gone, or wants to hear no more.
     Unheard,
     /// No namespace is left, and none can follow.
-    Over,
+    NoNamespacesLeft,
     /// Changes cannot be waited for any more.
     Broken(io::Error),
 }
@@ -161,7 +161,7 @@ fn follow(
     let mut is_free = true;
     loop {
         if opener.is_over() {
-            return Err(End::Over);
+            return Err(End::NoNamespacesLeft);
         }
         let time = if is_free { FOREVER } else { FREE };
         if wait_for_changes(opener, requests, stop, time).map_err(End::Broken)? {

@@ -25,7 +25,7 @@ use super::super::read::consumer::{Closure, Consumer, ConsumerError};
 use super::discovery::Namespaces;
 use super::follower::{Follower, Requests};
 use super::member::Members;
-use super::opener::{Event, Joined, Opener, OverMembers};
+use super::opener::{EndedMembers, Event, Joined, Opener};
 use crate::packet::Packet;
 use crate::stop::{Stop, Stopper};
 use crate::wait::wait;
@@ -63,7 +63,7 @@ pub struct HotplugCapture {
     /// What changes for the reader, beside what changes for its members.
     pending: Arc<PendingChanges>,
     member_changes: MemberChanges,
-    over: OverMembers,
+    ended: EndedMembers,
     members: Members,
     descriptions: Vec<Description>,
     warnings: Vec<FilterWarning>,
@@ -78,7 +78,7 @@ pub struct HotplugCapture {
 struct Wakeup {
     is_stopped: bool,
     has_changes: bool,
-    /// Members with packets, or whose captures are over.
+    /// Members with packets, or whose captures have ended.
     ready: Vec<u32>,
 }
 
@@ -107,7 +107,7 @@ impl HotplugCapture {
             delivery,
             tick,
             limits,
-            over: opener.over_members(),
+            ended: opener.ended_members(),
             opener: None,
             follower: None,
             messages,
@@ -351,7 +351,7 @@ impl HotplugCapture {
         Ok(None)
     }
 
-    /// Delivers what is ready at `numbers`, and closes the members that are over.
+    /// Delivers what is ready at `numbers`, and closes the members that have ended.
     fn read<C: Consumer>(
         &mut self,
         numbers: &[u32],
@@ -360,7 +360,7 @@ impl HotplugCapture {
     ) -> Result<u64, ConsumerError> {
         let reading = self.members.read(numbers, run.remaining, consumer);
         run.remaining -= reading.packets;
-        for number in reading.over {
+        for number in reading.ended {
             self.finish(number);
         }
         match reading.failure {
@@ -397,7 +397,7 @@ impl HotplugCapture {
                 Event::Left(number) => leaving.push(number),
                 Event::Refused(name, error) => consumer.refused(&name, &error),
                 // Nothing follows, only that the thread has ended.
-                Event::Over => ended = Some(Ended::NamespaceRemoved),
+                Event::NoNamespacesLeft => ended = Some(Ended::NamespaceRemoved),
                 Event::Broken(error) => ended = ended.or(Some(Ended::Wait(error))),
             }
         }
@@ -445,7 +445,7 @@ impl HotplugCapture {
         let Some(member) = self.members.remove(number) else {
             return;
         };
-        self.over.add(number);
+        self.ended.add(number);
         let (summary, mut statistics) = member.capture.finish_with_statistics();
         for statistics in &mut statistics {
             statistics.interface = number;

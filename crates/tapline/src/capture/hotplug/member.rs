@@ -29,8 +29,8 @@ pub struct Members(BTreeMap<u32, Member>);
 pub struct Reading {
     /// Packets delivered.
     pub packets: u64,
-    /// Members whose captures are over.
-    pub over: Vec<u32>,
+    /// Members whose captures have ended.
+    pub ended: Vec<u32>,
     /// Why the consumer failed.
     pub failure: Option<ConsumerError>,
 }
@@ -87,7 +87,7 @@ impl Members {
                 continue;
             };
             match member.capture.next_batch(Duration::ZERO) {
-                Ok(None) => reading.over.push(number),
+                Ok(None) => reading.ended.push(number),
                 _ => oldest.extend(member.next_time().map(|time| Reverse((time, number)))),
             }
         }

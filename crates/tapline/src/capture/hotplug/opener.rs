@@ -36,7 +36,7 @@ pub enum Event {
     /// An interface cannot be captured, or a namespace cannot be watched.
     Refused(String, CaptureError),
     /// No namespace is left, and none can follow.
-    Over,
+    NoNamespacesLeft,
     /// Changes cannot be waited for any more.
     Broken(io::Error),
 }
@@ -67,7 +67,7 @@ pub struct Opener {
     refused: Vec<InterfacePlace>,
     /// The number of the next member.
     next: u32,
-    over: OverMembers,
+    ended: EndedMembers,
 }
 
 /// An interface that is up.
@@ -81,11 +81,11 @@ struct UpInterface {
     namespace_name: Option<String>,
 }
 
-/// Members that ended by themselves, told by the reader: their interfaces can join again.
+/// Members that ended by themselves, reported by the reader so that their interfaces can join again.
 #[derive(Clone, Debug, Default)]
-pub struct OverMembers(Arc<Mutex<Vec<u32>>>);
+pub struct EndedMembers(Arc<Mutex<Vec<u32>>>);
 
-impl OverMembers {
+impl EndedMembers {
     fn numbers(&self) -> MutexGuard<'_, Vec<u32>> {
         // A thread that panicked here left a valid list.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
@@ -121,13 +121,13 @@ impl Opener {
             captured: BTreeMap::new(),
             refused: Vec::new(),
             next: 0,
-            over: OverMembers::default(),
+            ended: EndedMembers::default(),
         })
     }
 
     /// Where the reader adds members that ended by themselves.
-    pub fn over_members(&self) -> OverMembers {
-        self.over.clone()
+    pub fn ended_members(&self) -> EndedMembers {
+        self.ended.clone()
     }
 
     /// Checks that each named interface is among `described`, in each named namespace.
@@ -167,7 +167,7 @@ impl Opener {
     /// # Errors
     /// Those of `give`.
     pub fn events<E>(&mut self, mut give: impl FnMut(Event) -> Result<(), E>) -> Result<(), E> {
-        self.forget_over();
+        self.forget_ended();
         for change in self.discovery.changes() {
             match change {
                 Change::Up {
@@ -209,10 +209,10 @@ impl Opener {
     }
 
     /// Forgets the members that ended by themselves.
-    fn forget_over(&mut self) {
-        let over = self.over.take();
-        self.captured.retain(|_, number| !over.contains(number));
-        for number in over {
+    fn forget_ended(&mut self) {
+        let ended = self.ended.take();
+        self.captured.retain(|_, number| !ended.contains(number));
+        for number in ended {
             self.changes.remove(number);
         }
     }
@@ -340,7 +340,7 @@ impl Opener {
             }
             Message::Over => return Ok(()),
         };
-        self.forget_over();
+        self.forget_ended();
         let (changed, given) = match &change {
             RequestedChange::Add(link) => self.add(link, give),
             RequestedChange::Remove(link) => self.remove(link, give),

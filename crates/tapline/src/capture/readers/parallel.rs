@@ -589,7 +589,7 @@ fn open_shared(
         engines.push(Engine::open(options.clone())?);
     }
     for engine in &mut engines[1..] {
-        engine.leave_survey();
+        engine.leave_link_poller();
     }
     Ok(engines)
 }

@@ -15,14 +15,14 @@ const MIN_INTERVAL: Duration = Duration::from_millis(10);
 /// State and counters of an interface.
 #[derive(Clone, Copy, Debug)]
 pub struct InterfaceState {
-    pub presence: Presence,
+    pub status: InterfaceStatus,
     /// `None` if the interface reports none, or is gone.
     pub statistics: Option<LinkStatistics>,
 }
 
 /// Whether an interface exists and is up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Presence {
+pub enum InterfaceStatus {
     Up,
     Down,
     Gone,
@@ -34,16 +34,13 @@ impl InterfaceState {
     /// Queries interface `index`. The kernel answers under `rtnl_mutex`, which the configuration of any
     /// interface may hold for tens of milliseconds.
     pub fn query(netlink: &mut Netlink, index: IfIndex) -> Self {
-        let (presence, statistics) = match netlink.link(index) {
-            Ok(link) if link.up == Some(true) => (Presence::Up, link.statistics),
-            Ok(link) => (Presence::Down, link.statistics),
-            Err(error) if is_gone(&error) => (Presence::Gone, None),
-            Err(_) => (Presence::Unknown, None),
+        let (status, statistics) = match netlink.link(index) {
+            Ok(link) if link.up == Some(true) => (InterfaceStatus::Up, link.statistics),
+            Ok(link) => (InterfaceStatus::Down, link.statistics),
+            Err(error) if is_gone(&error) => (InterfaceStatus::Gone, None),
+            Err(_) => (InterfaceStatus::Unknown, None),
         };
-        Self {
-            presence,
-            statistics,
-        }
+        Self { status, statistics }
     }
 }
 
@@ -52,14 +49,14 @@ fn is_gone(error: &NetlinkError) -> bool {
 }
 
 /// A thread that polls all interfaces. It ends when this is dropped.
-pub struct Survey {
+pub struct LinkPoller {
     states: Arc<Mutex<Vec<InterfaceState>>>,
     /// Dropped to end the thread.
     open: Option<Sender<IfIndex>>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Survey {
+impl LinkPoller {
     /// Polls `links` every `interval`. Until the first answer, and if no thread can be started, `states`
     /// are reported.
     pub fn begin(
@@ -89,7 +86,7 @@ impl Survey {
                 *shared.lock().unwrap_or_else(PoisonError::into_inner) = answers;
             }
         };
-        let thread = thread::Builder::new().name("tapline-survey".into());
+        let thread = thread::Builder::new().name("tapline-links".into());
         Self {
             states,
             open: Some(open),
@@ -112,7 +109,7 @@ impl Survey {
     }
 }
 
-impl Drop for Survey {
+impl Drop for LinkPoller {
     fn drop(&mut self) {
         self.open = None;
         if let Some(thread) = self.thread.take() {
