@@ -11,7 +11,7 @@ use tapline::capture::{
     TimestampSource,
 };
 use tapline::file::write::{CaptureFile, CaptureFileOptions, Output};
-use tapline::hwtstamp::{HardwareStamping, Restored, StampDevice, undo_left_behind};
+use tapline::hwtstamp::{HardwareStamping, RestoreOutcome, StampDevice, restore_leftovers};
 use tapline_lab::generator::send_frames;
 use tapline_lab::stamp_device::{LINK, frame, host, send, times};
 use tapline_lab::{Host, rerun};
@@ -287,20 +287,20 @@ fn the_setting_of_a_killed_capture_is_restored_later() {
     };
     set(&host, OF_PTP4L);
     kill();
-    let undone = host.run(undo_left_behind).expect("undone");
+    let undone = host.run(restore_leftovers).expect("undone");
     let [one] = &undone[..] else {
         panic!("{undone:?}");
     };
-    assert!(matches!(one.restored, Restored::Done), "{one:?}");
+    assert!(matches!(one.restored, RestoreOutcome::Done), "{one:?}");
     assert_eq!((&*one.link, one.former), (LINK, OF_PTP4L));
     assert_eq!(setting(&host), OF_PTP4L);
-    assert!(host.run(undo_left_behind).expect("undone").is_empty());
+    assert!(host.run(restore_leftovers).expect("undone").is_empty());
 
     // The next capture takes the record over.
     kill();
     drop(open(&host, options(Backend::PacketV3)));
     assert_eq!(setting(&host), OF_PTP4L);
-    assert!(host.run(undo_left_behind).expect("undone").is_empty());
+    assert!(host.run(restore_leftovers).expect("undone").is_empty());
 }
 
 #[test]

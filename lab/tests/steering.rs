@@ -11,7 +11,7 @@ use tapline::capture::{
 use tapline::file::write::{CaptureFile, CaptureFileOptions, Output};
 use tapline::packet::{MacAddress, build::Frame};
 use tapline::steering::{
-    LeftBehind, Restored, Setting, SteeringDevice, SteeringError, undo_left_behind,
+    LeftoverSetting, RestoreOutcome, Setting, SteeringDevice, SteeringError, restore_leftovers,
 };
 use tapline_lab::generator::send_frames;
 use tapline_lab::{Host, rerun};
@@ -372,7 +372,7 @@ fn the_last_capture_restores_a_setting_unless_somebody_changed_it() {
         CaptureErrorKind::Unsupported
     );
     assert_eq!(present(&host, "rings rx 1").as_deref(), Some("rings rx 32"));
-    assert!(host.run(undo_left_behind).expect("undone").is_empty());
+    assert!(host.run(restore_leftovers).expect("undone").is_empty());
 }
 
 /// A process that cannot restore anything any more.
@@ -411,8 +411,8 @@ fn settings_of_a_killed_capture_are_restored_later() {
         assert_eq!(now()[1].as_deref(), Some("channels combined 2"));
     };
     kill();
-    let undone = host.run(undo_left_behind).expect("undone");
-    let commands: Vec<_> = undone.iter().map(LeftBehind::command).collect();
+    let undone = host.run(restore_leftovers).expect("undone");
+    let commands: Vec<_> = undone.iter().map(LeftoverSetting::command).collect();
     assert_eq!(
         commands,
         [
@@ -424,15 +424,15 @@ fn settings_of_a_killed_capture_are_restored_later() {
     assert!(
         undone
             .iter()
-            .all(|one| matches!(one.restored, Restored::Done)),
+            .all(|one| matches!(one.restored, RestoreOutcome::Done)),
         "{undone:?}"
     );
     assert_eq!(now(), before);
-    assert!(host.run(undo_left_behind).expect("undone").is_empty());
+    assert!(host.run(restore_leftovers).expect("undone").is_empty());
 
     // The next capture takes the records over.
     kill();
     drop(open(&host, wanted()));
     assert_eq!(now(), before);
-    assert!(host.run(undo_left_behind).expect("undone").is_empty());
+    assert!(host.run(restore_leftovers).expect("undone").is_empty());
 }

@@ -74,14 +74,14 @@ enum Undone<E> {
 }
 
 /// A setting that a killed capture left behind.
-struct LeftBehind {
+struct Leftover {
     /// The command that restores it.
     command: String,
     /// With the error, and whether a privilege is missing.
     state: Undone<(Box<dyn Error>, bool)>,
 }
 
-impl LeftBehind {
+impl Leftover {
     /// Records that cannot be read.
     fn unread(error: Box<dyn Error>, is_unprivileged: bool) -> Self {
         Self {
@@ -94,19 +94,19 @@ impl LeftBehind {
 /// Restores what captures left behind when they were killed: hardware time stamps, pinned interrupts and receive
 /// steering. One that fails
 /// does not keep the others from being restored.
-fn left_behind() -> Vec<LeftBehind> {
+fn leftovers() -> Vec<Leftover> {
     let mut found = Vec::new();
-    let stamps = hwtstamp::undo_left_behind().unwrap_or_else(|error| {
+    let stamps = hwtstamp::restore_leftovers().unwrap_or_else(|error| {
         let is_unprivileged = error.needs_privilege();
-        found.push(LeftBehind::unread(error.into(), is_unprivileged));
+        found.push(Leftover::unread(error.into(), is_unprivileged));
         Vec::new()
     });
     for one in stamps {
-        found.push(LeftBehind {
+        found.push(Leftover {
             command: one.command(),
             state: match one.restored {
-                hwtstamp::Restored::Done => Undone::Restored,
-                hwtstamp::Restored::Failed(error) => {
+                hwtstamp::RestoreOutcome::Done => Undone::Restored,
+                hwtstamp::RestoreOutcome::Failed(error) => {
                     let is_unprivileged = error.needs_privilege();
                     Undone::Failed((error.into(), is_unprivileged))
                 }
@@ -114,17 +114,17 @@ fn left_behind() -> Vec<LeftBehind> {
             },
         });
     }
-    let irqs = irq::undo_left_behind().unwrap_or_else(|error| {
+    let irqs = irq::restore_leftovers().unwrap_or_else(|error| {
         let is_unprivileged = error.needs_privilege();
-        found.push(LeftBehind::unread(error.into(), is_unprivileged));
+        found.push(Leftover::unread(error.into(), is_unprivileged));
         Vec::new()
     });
     for one in irqs {
-        found.push(LeftBehind {
+        found.push(Leftover {
             command: one.command(),
             state: match one.restored {
-                irq::Restored::Done => Undone::Restored,
-                irq::Restored::Failed(error) => {
+                irq::RestoreOutcome::Done => Undone::Restored,
+                irq::RestoreOutcome::Failed(error) => {
                     let is_unprivileged = error.needs_privilege();
                     Undone::Failed((error.into(), is_unprivileged))
                 }
@@ -132,17 +132,17 @@ fn left_behind() -> Vec<LeftBehind> {
             },
         });
     }
-    let settings = steering::undo_left_behind().unwrap_or_else(|error| {
+    let settings = steering::restore_leftovers().unwrap_or_else(|error| {
         let is_unprivileged = error.needs_privilege();
-        found.push(LeftBehind::unread(error.into(), is_unprivileged));
+        found.push(Leftover::unread(error.into(), is_unprivileged));
         Vec::new()
     });
     for one in settings {
-        found.push(LeftBehind {
+        found.push(Leftover {
             command: one.command(),
             state: match one.restored {
-                steering::Restored::Done => Undone::Restored,
-                steering::Restored::Failed(error) => {
+                steering::RestoreOutcome::Done => Undone::Restored,
+                steering::RestoreOutcome::Failed(error) => {
                     let is_unprivileged = error.needs_privilege();
                     Undone::Failed((error.into(), is_unprivileged))
                 }
@@ -178,7 +178,7 @@ pub fn undo(paths: &SystemPaths, as_json: bool) -> Result<Exit, Failure> {
         }
     }
     record.save()?;
-    for one in left_behind() {
+    for one in leftovers() {
         let state = match one.state {
             Undone::Restored => {
                 restored += 1;

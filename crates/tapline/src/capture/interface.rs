@@ -23,7 +23,7 @@ use super::plan::interface_plan::InterfacePlan;
 use super::plan::options::CaptureOptions;
 use super::read::queue::{ReaderFilter, Reading, RxQueue};
 use super::stamping::Stamping;
-use crate::steering::SteeringLease;
+use crate::steering::DeviceSettingsGuard;
 
 /// An interface with one queue or several.
 pub struct Interface {
@@ -50,7 +50,7 @@ pub struct Interface {
     at_start: Option<LinkStatistics>,
     pub stamping: Stamping,
     /// Keeps settings of its device, and restores them when it is dropped.
-    steering: Option<SteeringLease>,
+    steering: Option<DeviceSettingsGuard>,
     /// It gets no more packets, and leaves once its rings are read.
     is_leaving: bool,
     /// It has left.
@@ -94,7 +94,7 @@ impl Interface {
                 _ => DirectionFilter::In,
             };
         }
-        let steering = SteeringLease::of_options(name, &options.steering);
+        let steering = DeviceSettingsGuard::of_options(name, &options.steering);
         let steering = steering.map_err(|error| CaptureError::Steering(Box::new(error)))?;
         let stamping = Stamping::choose(name, &options)?;
         options.timestamps = stamping.source;
@@ -160,7 +160,7 @@ impl Interface {
             timestamps: self.stamping.source,
             timestamp_refusal: self.stamping.refusal.as_deref(),
             restores_settings: self.stamping.restores()
-                || (self.steering.as_ref()).is_some_and(SteeringLease::restores),
+                || (self.steering.as_ref()).is_some_and(DeviceSettingsGuard::restores),
         }
     }
 

@@ -11,7 +11,7 @@ use super::error::CaptureError;
 use super::plan::backend::Backend;
 use super::plan::mode::Mode;
 use super::plan::options::CaptureOptions;
-use crate::hwtstamp::{StampDevice, StampError, StampLease};
+use crate::hwtstamp::{HwTimestampGuard, StampDevice, StampError};
 
 /// The source of an interface's time stamps.
 #[derive(Debug)]
@@ -24,7 +24,7 @@ pub struct Stamping {
     /// Why it is not the hardware, if that was tried first.
     pub refusal: Option<Arc<StampError>>,
     /// Makes the interface stamp packets. Restores its setting when it is dropped.
-    lease: Option<StampLease>,
+    guard: Option<HwTimestampGuard>,
 }
 
 impl Stamping {
@@ -35,7 +35,7 @@ impl Stamping {
             clock: None,
             rx_metadata: None,
             refusal: None,
-            lease: None,
+            guard: None,
         };
         if options.timestamps != TimestampSource::Hardware {
             return Ok(software(options.timestamps));
@@ -78,7 +78,7 @@ impl Stamping {
             clock,
             rx_metadata,
             refusal: None,
-            lease: Some(StampLease::begin(device)?),
+            guard: Some(HwTimestampGuard::begin(device)?),
         })
     }
 
@@ -89,7 +89,7 @@ impl Stamping {
             clock: self.clock,
             rx_metadata: self.rx_metadata,
             refusal: self.refusal.clone(),
-            lease: None,
+            guard: None,
         }
     }
 
@@ -125,6 +125,6 @@ impl Stamping {
 
     /// Whether the interface's setting will be restored, which takes `CAP_NET_ADMIN`.
     pub fn restores(&self) -> bool {
-        self.lease.as_ref().is_some_and(StampLease::restores)
+        self.guard.as_ref().is_some_and(HwTimestampGuard::restores)
     }
 }

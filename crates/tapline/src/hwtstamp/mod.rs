@@ -14,16 +14,16 @@
 //! ```
 //!
 //! A capture with hardware time stamps restores the setting when it ends. It records the former setting in the folder
-//! of the control sockets, so that the next capture or [`undo_left_behind`] restores it if the capture is killed.
+//! of the control sockets, so that the next capture or [`restore_leftovers`] restores it if the capture is killed.
 
 mod device;
 mod error;
-mod lease;
-mod record;
+mod guard;
+mod saved_setting;
 mod setting;
 
 pub use device::StampDevice;
 pub use error::StampError;
-pub(crate) use lease::StampLease;
-pub use record::{LeftBehind, Restored, undo_left_behind};
+pub(crate) use guard::HwTimestampGuard;
+pub use saved_setting::{LeftoverSetting, RestoreOutcome, restore_leftovers};
 pub use setting::HardwareStamping;

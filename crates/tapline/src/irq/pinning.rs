@@ -1,7 +1,7 @@
 //! Interrupts that are pinned for as long as a capture runs.
 
 use super::device::{Interface, IrqPaths, queue_irqs};
-use super::record::{Record, undo_in};
+use super::saved_setting::{SavedSetting, undo_in};
 
 /// An interrupt that is pinned to a CPU.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,7 +22,7 @@ pub struct PinnedIrq {
 #[derive(Debug)]
 pub struct IrqPinning {
     paths: IrqPaths,
-    records: Vec<Record>,
+    records: Vec<SavedSetting>,
     pinned: Vec<PinnedIrq>,
 }
 
@@ -45,7 +45,7 @@ impl IrqPinning {
             let Some(cpu) = cpu_of(one.queue) else {
                 continue;
             };
-            let Ok(record) = Record::begin(&self.paths, one.irq, cpu) else {
+            let Ok(record) = SavedSetting::begin(&self.paths, one.irq, cpu) else {
                 continue;
             };
             self.records.extend(record);

@@ -24,17 +24,17 @@
 //! ```
 //!
 //! A capture with [`steering`](crate::CaptureOptions::steering) restores the settings when it ends. It records what they
-//! were in the folder of the control sockets, so that the next capture that sets the same or [`undo_left_behind`] restores them if
+//! were in the folder of the control sockets, so that the next capture that sets the same or [`restore_leftovers`] restores them if
 //! the capture is killed. The last of several captures that share a setting restores it.
 
 mod device;
 mod error;
-mod lease;
-mod record;
+mod guard;
+mod saved_setting;
 mod setting;
 
 pub use device::SteeringDevice;
 pub use error::SteeringError;
-pub(crate) use lease::SteeringLease;
-pub use record::{LeftBehind, Restored, undo_left_behind};
+pub(crate) use guard::DeviceSettingsGuard;
+pub use saved_setting::{LeftoverSetting, RestoreOutcome, restore_leftovers};
 pub use setting::{Setting, Table};

@@ -32,7 +32,7 @@ use super::options::{OpenReader, PacketReaders, ReaderOptions, check_up, pin};
 use super::pinning::pin_irqs;
 use super::summary::{ReaderResult, of_all};
 use crate::irq::{IrqPinning, PinnedIrq};
-use crate::steering::SteeringLease;
+use crate::steering::DeviceSettingsGuard;
 use crate::stop::{Stop, Stopper};
 
 /// Memory for records that wait for older ones, of all readers, bytes: at 2 Mpps, those of a quarter of a second.
@@ -525,7 +525,7 @@ fn open_engines(
     let made = options
         .links
         .iter()
-        .map(|link| SteeringLease::of_options(link, &options.steering));
+        .map(|link| DeviceSettingsGuard::of_options(link, &options.steering));
     let _made: Vec<_> = made
         .collect::<Result<_, _>>()
         .map_err(|error| CaptureError::Steering(Box::new(error)))?;

@@ -4,7 +4,7 @@ use std::fs;
 
 use tempfile::TempDir;
 
-use super::super::record::{IrqError, Restored, undo_in};
+use super::super::saved_setting::{IrqError, RestoreOutcome, undo_in};
 use super::*;
 use crate::doctor::SystemPaths;
 use crate::record_file;
@@ -121,9 +121,9 @@ fn what_a_killed_capture_left_is_restored_by_the_next_and_on_request() {
         .map(|one| (one.irq, one.former.as_str()))
         .collect();
     assert_eq!(found, [(40, "0-7"), (41, "0-7"), (42, "0-7")]);
-    assert!(matches!(undone[0].restored, Restored::Done));
-    assert!(matches!(undone[1].restored, Restored::Left));
-    assert!(matches!(undone[2].restored, Restored::Left));
+    assert!(matches!(undone[0].restored, RestoreOutcome::Done));
+    assert!(matches!(undone[1].restored, RestoreOutcome::Left));
+    assert!(matches!(undone[2].restored, RestoreOutcome::Left));
     assert_eq!(
         undone[0].command(),
         "echo 0-7 > /proc/irq/40/smp_affinity_list"
@@ -149,10 +149,10 @@ fn a_capture_restores_what_another_one_left_before_it_pins() {
 const READ_ONLY: &str = "/proc/sys/kernel/ngroups_max";
 
 /// Pins interrupt 40 to a CPU, and keeps it from being set any more.
-fn held(paths: &IrqPaths) -> (Record, impl Fn() + use<>) {
+fn held(paths: &IrqPaths) -> (SavedSetting, impl Fn() + use<>) {
     let text = fs::read_to_string(READ_ONLY).expect("a number");
     let cpu = text.trim().parse().expect("a number");
-    let record = Record::begin(paths, 40, cpu).expect("pinned");
+    let record = SavedSetting::begin(paths, 40, cpu).expect("pinned");
     let file = paths.system.proc.join("irq/40/smp_affinity_list");
     fs::remove_file(&file).expect("removed");
     std::os::unix::fs::symlink(READ_ONLY, &file).expect("linked");
@@ -168,7 +168,7 @@ fn an_interrupt_that_cannot_be_set_keeps_the_record_of_its_former_cpus() {
     // Beside a capture that runs.
     let (_folder, paths) = host();
     let (running, release) = held(&paths);
-    Record::begin(&paths, 40, 3).expect_err("it cannot be set");
+    SavedSetting::begin(&paths, 40, 3).expect_err("it cannot be set");
     release();
     running.end(&paths).expect("restored");
     assert_eq!(
@@ -178,11 +178,14 @@ fn an_interrupt_that_cannot_be_set_keeps_the_record_of_its_former_cpus() {
     // After a capture that was killed.
     let (killed, release) = held(&paths);
     drop(killed);
-    Record::begin(&paths, 40, 3).expect_err("it cannot be set");
+    SavedSetting::begin(&paths, 40, 3).expect_err("it cannot be set");
     assert_eq!(records(&paths), 1);
     release();
     let undone = undo_in(&paths).expect("undone");
-    assert!(matches!(undone[0].restored, Restored::Done), "{undone:?}");
+    assert!(
+        matches!(undone[0].restored, RestoreOutcome::Done),
+        "{undone:?}"
+    );
     assert_eq!(
         (affinities(&paths)[0].as_str(), records(&paths)),
         ("0-7", 0)
@@ -191,7 +194,7 @@ fn an_interrupt_that_cannot_be_set_keeps_the_record_of_its_former_cpus() {
     let (record, _) = held(&paths);
     drop(record);
     fs::remove_file(paths.records.join("irq-40.json")).expect("removed");
-    Record::begin(&paths, 40, 3).expect_err("it cannot be set");
+    SavedSetting::begin(&paths, 40, 3).expect_err("it cannot be set");
     assert_eq!(records(&paths), 0);
 }
 
@@ -207,7 +210,7 @@ fn a_record_that_cannot_be_read_does_not_keep_the_others_from_being_restored() {
     assert_eq!(found, [40, 41, 42]);
     assert!(matches!(
         undone[0].restored,
-        Restored::Failed(IrqError::Record { .. })
+        RestoreOutcome::Failed(IrqError::Record { .. })
     ));
     assert_eq!(undone[0].command(), "tapline doctor --undo");
     assert_eq!(affinities(&paths), ["2", "0-7", "0-7", "0-7", "0-7"]);

@@ -27,15 +27,15 @@ struct Content {
 
 /// The record of one setting of an interface, shared with the other captures that use it.
 #[derive(Debug)]
-pub struct Record {
+pub struct SavedSetting {
     folder: PathBuf,
     file: RecordFile,
 }
 
-/// How a setting was dealt with that a killed capture left behind.
+/// A setting that a killed capture left changed, and the result of restoring it.
 #[derive(Debug)]
 #[non_exhaustive]
-pub struct LeftBehind {
+pub struct LeftoverSetting {
     /// Name of the interface; empty if the record cannot be read.
     pub link: String,
     /// The setting before the capture; `None` if there was no such rule.
@@ -43,13 +43,13 @@ pub struct LeftBehind {
     /// What the capture made of it; `None` if the record cannot be read.
     pub made: Option<Setting>,
     /// What was done.
-    pub restored: Restored,
+    pub restored: RestoreOutcome,
 }
 
-/// What was done with a setting that was left behind.
+/// Result of restoring a setting that a killed capture left changed.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum Restored {
+pub enum RestoreOutcome {
     /// The former setting is in effect again.
     Done,
     /// Somebody has changed it since, or the interface is another one.
@@ -58,7 +58,7 @@ pub enum Restored {
     Failed(SteeringError),
 }
 
-impl LeftBehind {
+impl LeftoverSetting {
     /// The shell command that restores the former setting.
     pub fn command(&self) -> String {
         let link = shell_quote(&self.link);
@@ -73,7 +73,7 @@ impl LeftBehind {
     }
 }
 
-impl Record {
+impl SavedSetting {
     /// Makes `setting`, and records what was in its place. `None` if it is that already and no capture has made it so:
     /// nothing is to be restored then.
     pub fn begin(
@@ -248,49 +248,49 @@ fn rule_key(rule: &FlowRule) -> String {
 /// [`SteeringError::Record`] if the folder of the records cannot be read.
 /// # Privileges
 /// `CAP_NET_ADMIN` in the user namespace that owns the network namespace, if there is anything to restore.
-pub fn undo_left_behind() -> Result<Vec<LeftBehind>, SteeringError> {
+pub fn restore_leftovers() -> Result<Vec<LeftoverSetting>, SteeringError> {
     let folder = record_file::folder()?;
     let cookie = crate::doctor::namespace_cookie().unwrap_or(0);
     undo_in(&folder, cookie)
 }
 
-fn undo_in(folder: &Path, cookie: u64) -> Result<Vec<LeftBehind>, SteeringError> {
+fn undo_in(folder: &Path, cookie: u64) -> Result<Vec<LeftoverSetting>, SteeringError> {
     // Settings that may depend on others have greater names, so they come first.
     let found = record_file::undo_each(
         folder,
         &prefix(cookie),
         GUARD,
         |path| undo(folder, path),
-        |error| LeftBehind {
+        |error| LeftoverSetting {
             link: String::new(),
             former: None,
             made: None,
-            restored: Restored::Failed(error.into()),
+            restored: RestoreOutcome::Failed(error.into()),
         },
     );
     Ok(found?)
 }
 
 /// Restores what the record at `path` says; `None` if a capture is using it, or if it is not a record of this boot.
-fn undo(folder: &Path, path: PathBuf) -> Result<Option<LeftBehind>, RecordError> {
+fn undo(folder: &Path, path: PathBuf) -> Result<Option<LeftoverSetting>, RecordError> {
     let Some((file, content)) = RecordFile::open_left_behind::<Content>(path)? else {
         return Ok(None);
     };
     let folder = folder.to_owned();
-    let mut record = Record { folder, file };
+    let mut record = SavedSetting { folder, file };
     let opened = SteeringDevice::open(&content.link);
     let restored = opened.and_then(|mut device| record.restore(&mut device));
-    Ok(Some(LeftBehind {
+    Ok(Some(LeftoverSetting {
         former: content.former.as_deref().and_then(one),
         made: one(&content.made),
         restored: match restored {
-            Ok(true) => Restored::Done,
-            Ok(false) => Restored::Left,
+            Ok(true) => RestoreOutcome::Done,
+            Ok(false) => RestoreOutcome::Left,
             Err(SteeringError::Link(error)) if error.errno() == Some(libc::ENODEV) => {
                 record.file.remove()?;
-                Restored::Left
+                RestoreOutcome::Left
             }
-            Err(error) => Restored::Failed(error),
+            Err(error) => RestoreOutcome::Failed(error),
         },
         link: content.link,
     }))

@@ -62,27 +62,27 @@ struct Content {
 
 /// The record of one interrupt, shared with the other captures that use it.
 #[derive(Debug)]
-pub struct Record {
+pub struct SavedSetting {
     irq: u32,
     file: RecordFile,
 }
 
-/// How an interrupt was dealt with that a killed capture left pinned.
+/// An interrupt that a killed capture left pinned, and the result of restoring it.
 #[derive(Debug)]
 #[non_exhaustive]
-pub struct LeftBehind {
+pub struct LeftoverSetting {
     /// Number of the interrupt.
     pub irq: u32,
     /// Its CPUs before the capture, e.g. `0-3`; empty if the record cannot be read.
     pub former: String,
     /// What was done.
-    pub restored: Restored,
+    pub restored: RestoreOutcome,
 }
 
-/// What was done with an interrupt that was left pinned.
+/// Result of restoring an interrupt that a killed capture left pinned.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum Restored {
+pub enum RestoreOutcome {
     /// It has its former CPUs again.
     Done,
     /// Somebody has changed it since, or it is gone.
@@ -91,7 +91,7 @@ pub enum Restored {
     Failed(IrqError),
 }
 
-impl LeftBehind {
+impl LeftoverSetting {
     /// The shell command that restores the former CPUs.
     pub fn command(&self) -> String {
         let Self { irq, former, .. } = self;
@@ -102,7 +102,7 @@ impl LeftBehind {
     }
 }
 
-impl Record {
+impl SavedSetting {
     /// Pins interrupt `irq` to `cpu`, and records its former CPUs. `None` if it has this CPU already and no capture has made
     /// it so: nothing is to be restored then.
     pub fn begin(paths: &IrqPaths, irq: u32, cpu: usize) -> Result<Option<Self>, IrqError> {
@@ -217,20 +217,20 @@ impl Content {
 /// [`IrqError::Record`] if the folder of the records cannot be read.
 /// # Privileges
 /// Those of the superuser of the host, if there is anything to restore.
-pub fn undo_left_behind() -> Result<Vec<LeftBehind>, IrqError> {
+pub fn restore_leftovers() -> Result<Vec<LeftoverSetting>, IrqError> {
     undo_in(&IrqPaths::of_host()?)
 }
 
-pub fn undo_in(paths: &IrqPaths) -> Result<Vec<LeftBehind>, IrqError> {
+pub fn undo_in(paths: &IrqPaths) -> Result<Vec<LeftoverSetting>, IrqError> {
     let found = record_file::undo_each(
         &paths.records,
         PREFIX,
         GUARD,
         |path| undo(paths, path),
-        |error| LeftBehind {
+        |error| LeftoverSetting {
             irq: record_file::number(&error.path, PREFIX).unwrap_or(0),
             former: String::new(),
-            restored: Restored::Failed(error.into()),
+            restored: RestoreOutcome::Failed(error.into()),
         },
     );
     let mut found = found?;
@@ -239,17 +239,17 @@ pub fn undo_in(paths: &IrqPaths) -> Result<Vec<LeftBehind>, IrqError> {
 }
 
 /// Restores what the record at `path` says; `None` if a capture is using it, or if it is not a record of this boot.
-fn undo(paths: &IrqPaths, path: PathBuf) -> Result<Option<LeftBehind>, RecordError> {
+fn undo(paths: &IrqPaths, path: PathBuf) -> Result<Option<LeftoverSetting>, RecordError> {
     let Some((file, content)) = RecordFile::open_left_behind::<Content>(path)? else {
         return Ok(None);
     };
     let irq = content.irq;
-    let restored = match (Record { irq, file }).restore(paths, &content) {
-        Ok(true) => Restored::Done,
-        Ok(false) => Restored::Left,
-        Err(error) => Restored::Failed(error),
+    let restored = match (SavedSetting { irq, file }).restore(paths, &content) {
+        Ok(true) => RestoreOutcome::Done,
+        Ok(false) => RestoreOutcome::Left,
+        Err(error) => RestoreOutcome::Failed(error),
     };
-    Ok(Some(LeftBehind {
+    Ok(Some(LeftoverSetting {
         irq,
         former: content.former,
         restored,

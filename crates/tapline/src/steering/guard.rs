@@ -1,19 +1,19 @@
-//! Settings of a device for as long as a capture needs them.
+//! Settings of a device, restored on drop.
 
 use super::device::SteeringDevice;
 use super::error::SteeringError;
-use super::record::Record;
+use super::saved_setting::SavedSetting;
 use super::setting::Setting;
 
 /// Keeps settings of a device. The last one that keeps a setting restores it when it is dropped, unless somebody else has
 /// changed it since.
 #[derive(Debug)]
-pub struct SteeringLease {
+pub struct DeviceSettingsGuard {
     device: SteeringDevice,
-    records: Vec<Record>,
+    records: Vec<SavedSetting>,
 }
 
-impl SteeringLease {
+impl DeviceSettingsGuard {
     /// Makes `settings` on interface `link`, in the order of their kinds.
     ///
     /// # Errors
@@ -21,15 +21,15 @@ impl SteeringLease {
     pub fn begin(link: &str, settings: &[Setting]) -> Result<Self, SteeringError> {
         let mut ordered: Vec<_> = settings.iter().collect();
         ordered.sort_by_key(|setting| setting.rank());
-        let mut lease = Self {
+        let mut guard = Self {
             device: SteeringDevice::open(link)?,
             records: Vec::new(),
         };
         for setting in ordered {
-            let record = Record::begin(&mut lease.device, setting)?;
-            lease.records.extend(record);
+            let record = SavedSetting::begin(&mut guard.device, setting)?;
+            guard.records.extend(record);
         }
-        Ok(lease)
+        Ok(guard)
     }
 
     /// The same, unless there are none.
@@ -46,7 +46,7 @@ impl SteeringLease {
     }
 }
 
-impl Drop for SteeringLease {
+impl Drop for DeviceSettingsGuard {
     fn drop(&mut self) {
         // The last first: it may depend on the others.
         for record in self.records.drain(..).rev() {

@@ -1,27 +1,27 @@
-//! Hardware time stamps for as long as a capture needs them.
+//! Hardware time stamps of an interface, restored on drop.
 
 use super::device::StampDevice;
 use super::error::StampError;
-use super::record::Record;
+use super::saved_setting::SavedSetting;
 use super::setting::HardwareStamping;
 
 /// Keeps an interface stamping every received packet. The last one of an interface that is dropped restores the former
 /// setting, unless somebody else has changed it since.
 #[derive(Debug)]
-pub struct StampLease {
+pub struct HwTimestampGuard {
     device: StampDevice,
     /// `None` if the interface stamps all packets anyway: nothing is to be restored.
-    record: Option<Record>,
+    record: Option<SavedSetting>,
 }
 
-impl StampLease {
+impl HwTimestampGuard {
     /// Makes the interface stamp every received packet, and whatever sent packets it stamps already.
     ///
     /// # Errors
     /// [`StampError`]; nothing has changed then.
     pub fn begin(mut device: StampDevice) -> Result<Self, StampError> {
         refuse_partial(&mut device)?;
-        let record = Record::begin(&mut device, HardwareStamping::stamping_all_received)?;
+        let record = SavedSetting::begin(&mut device, HardwareStamping::stamping_all_received)?;
         Ok(Self { device, record })
     }
 
@@ -31,7 +31,7 @@ impl StampLease {
     }
 }
 
-impl Drop for StampLease {
+impl Drop for HwTimestampGuard {
     fn drop(&mut self) {
         if let Some(record) = self.record.take() {
             // A record that cannot be carried out stays for the next capture or 'doctor --undo'.

@@ -25,27 +25,27 @@ struct Content {
 
 /// The record of one interface, shared with the other captures that use it.
 #[derive(Debug)]
-pub struct Record {
+pub struct SavedSetting {
     folder: PathBuf,
     file: RecordFile,
 }
 
-/// How the setting of an interface was dealt with that a killed capture left behind.
+/// A setting that a killed capture left changed, and the result of restoring it.
 #[derive(Debug)]
 #[non_exhaustive]
-pub struct LeftBehind {
+pub struct LeftoverSetting {
     /// Name of the interface; empty if the record cannot be read.
     pub link: String,
     /// The setting before the capture, if the record can be read.
     pub former: HardwareStamping,
     /// What was done.
-    pub restored: Restored,
+    pub restored: RestoreOutcome,
 }
 
-/// What was done with a setting that was left behind.
+/// Result of restoring a setting that a killed capture left changed.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum Restored {
+pub enum RestoreOutcome {
     /// The former setting is in effect again.
     Done,
     /// Somebody has changed it since, or the interface is another one.
@@ -54,7 +54,7 @@ pub enum Restored {
     Failed(StampError),
 }
 
-impl LeftBehind {
+impl LeftoverSetting {
     /// The shell command that restores the former setting, of linuxptp.
     pub fn command(&self) -> String {
         if self.link.is_empty() {
@@ -68,7 +68,7 @@ impl LeftBehind {
     }
 }
 
-impl Record {
+impl SavedSetting {
     /// Makes the setting of `device` what `wanted` makes of it, and records what it was. `None` if it is that already
     /// and no capture has made it so: nothing is to be restored then.
     pub fn begin(
@@ -188,47 +188,47 @@ impl Content {
 /// [`StampError::Record`] if the folder of the records cannot be read.
 /// # Privileges
 /// `CAP_NET_ADMIN` in the user namespace that owns the network namespace, if there is anything to restore.
-pub fn undo_left_behind() -> Result<Vec<LeftBehind>, StampError> {
+pub fn restore_leftovers() -> Result<Vec<LeftoverSetting>, StampError> {
     let folder = record_file::folder()?;
     let cookie = crate::doctor::namespace_cookie().unwrap_or(0);
     undo_in(&folder, cookie)
 }
 
-fn undo_in(folder: &Path, cookie: u64) -> Result<Vec<LeftBehind>, StampError> {
+fn undo_in(folder: &Path, cookie: u64) -> Result<Vec<LeftoverSetting>, StampError> {
     let found = record_file::undo_each(
         folder,
         &format!("hwtstamp-{cookie}-"),
         GUARD,
         |path| undo(folder, path),
-        |error| LeftBehind {
+        |error| LeftoverSetting {
             link: String::new(),
             former: HardwareStamping::new(0, 0),
-            restored: Restored::Failed(error.into()),
+            restored: RestoreOutcome::Failed(error.into()),
         },
     );
     Ok(found?)
 }
 
 /// Restores what the record at `path` says; `None` if a capture is using it, or if it is not a record of this boot.
-fn undo(folder: &Path, path: PathBuf) -> Result<Option<LeftBehind>, RecordError> {
+fn undo(folder: &Path, path: PathBuf) -> Result<Option<LeftoverSetting>, RecordError> {
     let Some((file, content)) = RecordFile::open_left_behind::<Content>(path)? else {
         return Ok(None);
     };
     let folder = folder.to_owned();
-    let mut record = Record { folder, file };
+    let mut record = SavedSetting { folder, file };
     let restored =
         StampDevice::open(&content.link).and_then(|mut device| record.restore(&mut device));
-    Ok(Some(LeftBehind {
+    Ok(Some(LeftoverSetting {
         link: content.link,
         former: setting(content.former),
         restored: match restored {
-            Ok(true) => Restored::Done,
-            Ok(false) => Restored::Left,
+            Ok(true) => RestoreOutcome::Done,
+            Ok(false) => RestoreOutcome::Left,
             Err(StampError::Link(error)) if error.errno() == Some(libc::ENODEV) => {
                 record.file.remove()?;
-                Restored::Left
+                RestoreOutcome::Left
             }
-            Err(error) => Restored::Failed(error),
+            Err(error) => RestoreOutcome::Failed(error),
         },
     }))
 }
@@ -272,7 +272,7 @@ mod tests {
         for one in &undone {
             assert!(matches!(
                 one.restored,
-                Restored::Failed(StampError::Record { .. })
+                RestoreOutcome::Failed(StampError::Record { .. })
             ));
             assert_eq!(one.command(), "tapline doctor --undo");
         }
