@@ -58,12 +58,12 @@ pub struct Stream {
     file: *mut libc::FILE,
     /// Bytes to read first.
     first: VecDeque<u8>,
-    rest: Rest,
+    method: ReadMethod,
 }
 
 /// How bytes are read without waiting for more than the next one.
 #[derive(Clone, Copy)]
-enum Rest {
+enum ReadMethod {
     /// pread(2) of a regular file, from this offset on.
     Offset(i64),
     /// read(2): the stream's own buffer is empty.
@@ -78,15 +78,15 @@ unsafe impl Send for Stream {}
 impl Stream {
     /// Reads `file`, which must outlive it, from its position on. `is_fresh`: nobody has read from it.
     pub fn new(file: *mut libc::FILE, is_fresh: bool) -> Self {
-        let rest = match offset(file) {
-            Some(offset) => Rest::Offset(offset),
-            None if is_fresh => Rest::Descriptor,
-            None => Rest::Bytes,
+        let method = match offset(file) {
+            Some(offset) => ReadMethod::Offset(offset),
+            None if is_fresh => ReadMethod::Descriptor,
+            None => ReadMethod::Bytes,
         };
         Self {
             file,
             first: VecDeque::new(),
-            rest,
+            method,
         }
     }
 
@@ -95,7 +95,7 @@ impl Stream {
         Self {
             file,
             first: VecDeque::new(),
-            rest: Rest::Offset(offset),
+            method: ReadMethod::Offset(offset),
         }
     }
 
@@ -152,15 +152,15 @@ impl Read for Stream {
         // SAFETY: an open stream.
         let descriptor = unsafe { libc::fileno(self.file) };
         let (place, room) = (into.as_mut_ptr().cast(), into.len());
-        let bytes = match self.rest {
+        let bytes = match self.method {
             // SAFETY: at most as many bytes as there is room for.
-            Rest::Offset(offset) => unsafe { libc::pread(descriptor, place, room, offset) },
+            ReadMethod::Offset(offset) => unsafe { libc::pread(descriptor, place, room, offset) },
             // SAFETY: as above.
-            Rest::Descriptor => unsafe { libc::read(descriptor, place, room) },
-            Rest::Bytes => return self.read_byte(into),
+            ReadMethod::Descriptor => unsafe { libc::read(descriptor, place, room) },
+            ReadMethod::Bytes => return self.read_byte(into),
         };
         let bytes = usize::try_from(bytes).map_err(|_| io::Error::last_os_error())?;
-        if let Rest::Offset(offset) = &mut self.rest {
+        if let ReadMethod::Offset(offset) = &mut self.method {
             *offset += (bytes as u64).cast_signed();
         }
         Ok(bytes)

@@ -38,15 +38,15 @@ pub enum DataChannel {
     },
 }
 
-/// What became of reading from a channel.
+/// Result of reading from a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Filled {
-    /// Something has come.
-    Some,
-    /// Nothing waits.
+pub enum ReadOutcome {
+    /// Data arrived.
+    Data,
+    /// No data is available.
     Nothing,
     /// The server has closed the channel.
-    Over,
+    End,
 }
 
 impl DataChannel {
@@ -79,7 +79,7 @@ impl DataChannel {
     }
 
     /// Reads what has come, without waiting. All packets must have been taken.
-    pub fn fill(&mut self) -> io::Result<Filled> {
+    pub fn fill(&mut self) -> io::Result<ReadOutcome> {
         match self {
             Self::Stream {
                 stream,
@@ -90,10 +90,10 @@ impl DataChannel {
                 come.copy_within(*begin..*end, 0);
                 *end -= std::mem::take(begin);
                 match stream.read(&mut come[*end..]) {
-                    Ok(0) => Ok(Filled::Over),
+                    Ok(0) => Ok(ReadOutcome::End),
                     Ok(read) => {
                         *end += read;
-                        Ok(Filled::Some)
+                        Ok(ReadOutcome::Data)
                     }
                     Err(error) => nothing(error),
                 }
@@ -107,7 +107,7 @@ impl DataChannel {
                 Ok((read, sender)) => {
                     // Others may send to the port, too.
                     *length = if sender.ip() == *from { read } else { 0 };
-                    Ok(Filled::Some)
+                    Ok(ReadOutcome::Data)
                 }
                 Err(error) => nothing(error),
             },
@@ -154,11 +154,11 @@ impl DataChannel {
     }
 }
 
-fn nothing(error: io::Error) -> io::Result<Filled> {
+fn nothing(error: io::Error) -> io::Result<ReadOutcome> {
     match error.kind() {
-        ErrorKind::WouldBlock | ErrorKind::Interrupted => Ok(Filled::Nothing),
+        ErrorKind::WouldBlock | ErrorKind::Interrupted => Ok(ReadOutcome::Nothing),
         // The server closes the channel although the client has sent nothing; a reset is an end, too.
-        ErrorKind::ConnectionReset => Ok(Filled::Over),
+        ErrorKind::ConnectionReset => Ok(ReadOutcome::End),
         _ => Err(error),
     }
 }

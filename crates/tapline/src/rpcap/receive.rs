@@ -10,7 +10,7 @@ use rustix::event::{PollFd, PollFlags};
 use store::model::{self, Interface, Statistics};
 
 use super::connection::{Connection, ask};
-use super::data::{DataChannel, Filled};
+use super::data::{DataChannel, ReadOutcome};
 use super::error::RemoteError;
 use super::message::{RemoteStatistics, Reply, Request};
 use super::options::RemoteOptions;
@@ -271,10 +271,10 @@ impl RemoteCapture {
                 return Ok(RemoteEnd::TimeLimit);
             }
             match filled {
-                Filled::Over => return Err(self.why_over()),
-                Filled::Some if !is_readable(stop)? => continue,
-                Filled::Some => return Ok(RemoteEnd::Stopped),
-                Filled::Nothing => {}
+                ReadOutcome::End => return Err(self.why_over()),
+                ReadOutcome::Data if !is_readable(stop)? => continue,
+                ReadOutcome::Data => return Ok(RemoteEnd::Stopped),
+                ReadOutcome::Nothing => {}
             }
             if let Err(error) = consumer.idle(realtime_ns()) {
                 return Ok(RemoteEnd::Consumer(error));
@@ -286,7 +286,7 @@ impl RemoteCapture {
             }
             if has_message && let Err(error) = self.refuse_message() {
                 // What has come before is delivered.
-                while self.data.fill().map_err(RemoteError::Data)? == Filled::Some {
+                while self.data.fill().map_err(RemoteError::Data)? == ReadOutcome::Data {
                     if let Err(error) = self.deliver(consumer, counted, limit)? {
                         return Ok(RemoteEnd::Consumer(error));
                     }
@@ -389,7 +389,7 @@ impl RemoteCapture {
                 return Ok(reply);
             }
             if !is_over {
-                is_over = self.data.fill().map_err(RemoteError::Data)? == Filled::Over;
+                is_over = self.data.fill().map_err(RemoteError::Data)? == ReadOutcome::End;
                 self.deliver_rest(consumer, counted, limit)?;
             }
             let left = until.saturating_duration_since(Instant::now());
@@ -433,13 +433,13 @@ impl RemoteCapture {
             self.deliver_rest(consumer, counted, limit)?;
             let left = until.saturating_duration_since(Instant::now());
             match filled {
-                Filled::Over => return Ok(()),
-                Filled::Nothing if !self.data.is_stream() => return Ok(()),
+                ReadOutcome::End => return Ok(()),
+                ReadOutcome::Nothing if !self.data.is_stream() => return Ok(()),
                 _ if left.is_zero() => {
                     return Err(RemoteError::Data(io::ErrorKind::TimedOut.into()));
                 }
-                Filled::Some => {}
-                Filled::Nothing => {
+                ReadOutcome::Data => {}
+                ReadOutcome::Nothing => {
                     let data = &mut [PollFd::new(&self.data, PollFlags::IN)];
                     wait(data, left).map_err(RemoteError::Data)?;
                 }

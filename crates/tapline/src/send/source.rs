@@ -32,11 +32,11 @@ pub enum Fill {
 }
 
 /// A filled queue.
-pub type Filled = Result<(Fill, SendQueue), SourceError>;
+pub type FilledQueue = Result<(Fill, SendQueue), SourceError>;
 
 /// The queues that a source fills, in order.
 pub struct FilledQueues {
-    filled: Receiver<Filled>,
+    filled: Receiver<FilledQueue>,
     empty: std::sync::mpsc::Sender<SendQueue>,
 }
 
@@ -99,7 +99,7 @@ impl FilledQueues {
     }
 }
 
-fn fill<S>(mut source: S, empty: &Receiver<SendQueue>, filled: &SyncSender<Filled>)
+fn fill<S>(mut source: S, empty: &Receiver<SendQueue>, filled: &SyncSender<FilledQueue>)
 where
     S: FnMut(&mut SendQueue) -> Result<Fill, SourceError>,
 {

@@ -60,17 +60,17 @@ enum Channel {
     Over,
 }
 
-/// What a round came to.
+/// Result of a round of reading and sending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pumped {
+pub enum PumpOutcome {
     /// There may be more to do.
-    More,
+    MoreWork,
     /// Nothing to do before a descriptor is ready.
-    Waits,
+    Idle,
     /// The capture has ended, and all its packets are sent.
-    Over,
+    Finished,
     /// The client has closed the channel.
-    Gone,
+    ClientGone,
 }
 
 /// A running capture.
@@ -307,42 +307,42 @@ impl Running {
     }
 
     /// Reads packets and sends them, without waiting.
-    pub fn pump(&mut self) -> Pumped {
+    pub fn pump(&mut self) -> PumpOutcome {
         let pumped = self.read_and_send();
         self.counters.add(self.out.counts(), &mut self.counted);
         pumped
     }
 
-    fn read_and_send(&mut self) -> Pumped {
+    fn read_and_send(&mut self) -> PumpOutcome {
         if self.is_awaited() {
-            return Pumped::Waits;
+            return PumpOutcome::Idle;
         }
         for _ in 0..ROUNDS {
             let waited = self.out.bytes.len() - self.out.begin;
             if self.out.flush(&mut self.channel).is_err() {
-                return Pumped::Gone;
+                return PumpOutcome::ClientGone;
             }
             let waits = self.out.bytes.len() - self.out.begin;
             if waits == 0 || waits < waited {
                 self.progress = Instant::now();
             }
             if waits > 0 {
-                return Pumped::Waits;
+                return PumpOutcome::Idle;
             }
             if self.has_ended {
-                return Pumped::Over;
+                return PumpOutcome::Finished;
             }
             if !self.read() && !self.has_ended {
-                return Pumped::Waits;
+                return PumpOutcome::Idle;
             }
         }
-        Pumped::More
+        PumpOutcome::MoreWork
     }
 
     /// Takes packets from the ring. Returns whether there were some.
     fn read(&mut self) -> bool {
         let Self { capture, out, .. } = self;
-        // A packet that is no packet is skipped.
+        // Skips malformed packets.
         let Ok(Some(mut batch)) = capture.next_batch(Duration::ZERO) else {
             self.has_ended = self.capture.ended().is_some();
             return false;

@@ -25,7 +25,7 @@ use super::access::{Access, LocalUsers};
 use super::counters::ServerCounters;
 use super::listener::Client;
 use super::opener::{CaptureRequest, ChannelRequest, OpenRequest, Opened, Opening};
-use super::running::{Pumped, Running, SessionReport};
+use super::running::{PumpOutcome, Running, SessionReport};
 use crate::Stop;
 use crate::capture::{DEFAULT_SNAPLEN, DirectionFilter, Ended};
 use crate::wait::wait;
@@ -242,22 +242,24 @@ impl Session {
         if !is_ending && let Some(request) = self.next_request()? {
             return self.carry_out(request, report);
         }
-        let mut pumped = Pumped::Waits;
+        let mut pumped = PumpOutcome::Idle;
         if let Some(running) = &mut self.running {
             let accepted = running.accept(self.users.as_mut());
             accepted.map_err(SessionEnd::Connection)?;
             pumped = running.pump();
-            if pumped == Pumped::Waits && running.is_closed() {
-                pumped = Pumped::Gone;
+            if pumped == PumpOutcome::Idle && running.is_closed() {
+                pumped = PumpOutcome::ClientGone;
             }
         }
         match pumped {
-            Pumped::More => {
+            PumpOutcome::MoreWork => {
                 // Requests and the stop are looked for in between.
                 return self.wait(stop, Duration::ZERO);
             }
-            Pumped::Over | Pumped::Gone => return self.capture_over(is_ending, report),
-            Pumped::Waits => {}
+            PumpOutcome::Finished | PumpOutcome::ClientGone => {
+                return self.capture_over(is_ending, report);
+            }
+            PumpOutcome::Idle => {}
         }
         let now = Instant::now();
         let until = self.deadline();
