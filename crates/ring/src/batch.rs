@@ -11,7 +11,7 @@ use crate::xdp::{Descriptors, XdpRing};
 /// A held batch leaves the kernel less room for new packets, so drop it soon.
 #[derive(Debug)]
 pub struct Batch<'r> {
-    pub(crate) lender: Lender<'r>,
+    pub(crate) source: BatchSource<'r>,
     pub(crate) packets: u32,
     /// Packets of the batch that cannot be read: the ring's headers or descriptors are not valid.
     pub(crate) unreadable: u32,
@@ -20,7 +20,7 @@ pub struct Batch<'r> {
 
 /// The ring that lent a batch, and the part of the ring that the batch covers.
 #[derive(Debug)]
-pub(crate) enum Lender<'r> {
+pub(crate) enum BatchSource<'r> {
     /// One block, or this many frames.
     Packet {
         ring: &'r mut PacketRing,
@@ -57,9 +57,9 @@ impl Batch<'_> {
 
     /// Whether [`Batch::truncate`] works: a TPACKET_V3 block can only be returned as a whole.
     pub fn can_truncate(&self) -> bool {
-        match &self.lender {
-            Lender::Packet { ring, .. } => ring.geometry.version == TpacketVersion::V2,
-            Lender::Xdp { .. } | Lender::Buffer { .. } => true,
+        match &self.source {
+            BatchSource::Packet { ring, .. } => ring.geometry.version == TpacketVersion::V2,
+            BatchSource::Xdp { .. } | BatchSource::Buffer { .. } => true,
         }
     }
 
@@ -73,17 +73,17 @@ impl Batch<'_> {
         }
         let packets = packets as u32;
         let lost_before = if packets == 0 { self.lost_before } else { 0 };
-        match &mut self.lender {
-            Lender::Packet { ring, slots } if ring.geometry.version == TpacketVersion::V2 => {
+        match &mut self.source {
+            BatchSource::Packet { ring, slots } if ring.geometry.version == TpacketVersion::V2 => {
                 *slots = packets as usize;
                 ring.unreported += lost_before;
             }
-            Lender::Packet { .. } => return,
-            Lender::Xdp { ring, descriptors } => {
+            BatchSource::Packet { .. } => return,
+            BatchSource::Xdp { ring, descriptors } => {
                 *descriptors = ring.descriptors_of(packets, *descriptors);
                 ring.unreported += lost_before;
             }
-            Lender::Buffer { ring, span } => {
+            BatchSource::Buffer { ring, span } => {
                 *span = ring.first_of(packets, *span);
                 ring.report_again(lost_before);
             }
@@ -93,10 +93,10 @@ impl Batch<'_> {
 
     /// Iterates over the packets. Makes no system call. Copies only multi-buffer packets and slots.
     pub fn packets(&mut self) -> Packets<'_> {
-        let walk = match &mut self.lender {
-            Lender::Packet { ring, slots } => Walk::Slots(ring.slots(*slots)),
-            Lender::Xdp { ring, descriptors } => Walk::Descriptors(ring.walk(*descriptors)),
-            Lender::Buffer { ring, span } => Walk::Records(ring.walk(*span)),
+        let walk = match &mut self.source {
+            BatchSource::Packet { ring, slots } => Walk::Slots(ring.slots(*slots)),
+            BatchSource::Xdp { ring, descriptors } => Walk::Descriptors(ring.walk(*descriptors)),
+            BatchSource::Buffer { ring, span } => Walk::Records(ring.walk(*span)),
         };
         Packets {
             walk,
@@ -109,12 +109,12 @@ impl Batch<'_> {
 impl Drop for Batch<'_> {
     fn drop(&mut self) {
         let (packets, unreadable) = (self.packets, self.unreadable);
-        match &mut self.lender {
-            Lender::Packet { ring, slots } => ring.give_back(*slots, packets, unreadable),
-            Lender::Xdp { ring, descriptors } => {
+        match &mut self.source {
+            BatchSource::Packet { ring, slots } => ring.give_back(*slots, packets, unreadable),
+            BatchSource::Xdp { ring, descriptors } => {
                 ring.give_back(*descriptors, packets, unreadable);
             }
-            Lender::Buffer { ring, span } => ring.give_back(*span, packets, unreadable),
+            BatchSource::Buffer { ring, span } => ring.give_back(*span, packets, unreadable),
         }
     }
 }
@@ -220,7 +220,7 @@ impl PacketRing {
         let lost_before = std::mem::take(&mut self.unreported);
         let (slots, packets) = (ready.slots, ready.packets);
         Some(Batch {
-            lender: Lender::Packet { ring: self, slots },
+            source: BatchSource::Packet { ring: self, slots },
             packets,
             unreadable: 0,
             lost_before,
@@ -245,7 +245,7 @@ impl XdpRing {
             packets,
             unreadable: 0,
             lost_before: std::mem::take(&mut self.unreported),
-            lender: Lender::Xdp {
+            source: BatchSource::Xdp {
                 ring: self,
                 descriptors,
             },
@@ -269,7 +269,7 @@ impl BpfRing {
             packets: found.packets,
             unreadable: 0,
             lost_before,
-            lender: Lender::Buffer {
+            source: BatchSource::Buffer {
                 ring: self,
                 span: found.span,
             },

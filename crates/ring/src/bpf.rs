@@ -9,10 +9,10 @@
 //! one CPU's slots, which `bpf::SlotProgram` fills. The memory outlives the program: packets in it can still be
 //! read after the program is gone.
 
-mod copies;
 mod error;
 mod memory;
 mod ring;
+mod slot_copies;
 mod walk;
 
 pub use error::{BpfRingError, BpfRingSetupStep};

@@ -26,9 +26,9 @@ mod interface;
 mod options;
 mod packet;
 mod prefetch;
+mod properties;
 mod pull;
 mod tpacket;
-mod view;
 mod vlan_tag;
 mod xdp;
 

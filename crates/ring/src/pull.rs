@@ -5,7 +5,7 @@
 //! [`next_packet`](PacketRing::next_packet) until it returns `None`, then `begin_batch` again, which gives the
 //! memory of the batch before back to the kernel.
 
-use crate::batch::{Batch, Lender};
+use crate::batch::{Batch, BatchSource};
 use crate::bpf::BpfRing;
 use crate::cursor::{Cursor, PacketExtent};
 use crate::options::TimestampSource;
@@ -13,9 +13,9 @@ use crate::packet::RingPacket;
 use crate::tpacket::{Frames, PacketRing};
 use crate::xdp::XdpRing;
 
-/// The methods that are the same for all rings: `$lender` makes the lender of a batch of an extent.
+/// The methods that are the same for all rings: `$source` makes the source of a batch of an extent.
 macro_rules! reads_one_by_one {
-    ($ring:ty, |$own:ident, $extent:ident| $lender:expr, $begin:expr) => {
+    ($ring:ty, |$own:ident, $extent:ident| $source:expr, $begin:expr) => {
         impl $ring {
             /// Gives back the batch that was read and begins the next one; `false` if there is none yet.
             pub fn begin_batch(&mut self) -> bool {
@@ -55,7 +55,7 @@ macro_rules! reads_one_by_one {
                 self.cursor.left = 0;
                 let $own = &mut *self;
                 let mut batch = Batch {
-                    lender: $lender,
+                    source: $source,
                     packets,
                     unreadable,
                     lost_before,
@@ -91,12 +91,12 @@ macro_rules! reads_one_by_one {
 
 reads_one_by_one!(
     PacketRing,
-    |ring, extent| Lender::Packet {
+    |ring, extent| BatchSource::Packet {
         ring,
         slots: extent.slots
     },
-    |batch: &Batch<'_>| match &batch.lender {
-        Lender::Packet { ring, slots } => {
+    |batch: &Batch<'_>| match &batch.source {
+        BatchSource::Packet { ring, slots } => {
             let (slots, walk) = (*slots, ring.slot_walk(*slots));
             (PacketExtent { slots, walk }, 0)
         }
@@ -105,17 +105,17 @@ reads_one_by_one!(
 );
 reads_one_by_one!(
     XdpRing,
-    |ring, descriptors| Lender::Xdp { ring, descriptors },
-    |batch: &Batch<'_>| match &batch.lender {
-        Lender::Xdp { descriptors, .. } => (*descriptors, 0),
+    |ring, descriptors| BatchSource::Xdp { ring, descriptors },
+    |batch: &Batch<'_>| match &batch.source {
+        BatchSource::Xdp { descriptors, .. } => (*descriptors, 0),
         _ => unreachable!("the batch of an AF_XDP ring"),
     }
 );
 reads_one_by_one!(
     BpfRing,
-    |ring, span| Lender::Buffer { ring, span },
-    |batch: &Batch<'_>| match &batch.lender {
-        Lender::Buffer { ring, span } => (*span, ring.first_position(*span)),
+    |ring, span| BatchSource::Buffer { ring, span },
+    |batch: &Batch<'_>| match &batch.source {
+        BatchSource::Buffer { ring, span } => (*span, ring.first_position(*span)),
         _ => unreachable!("the batch of a ring buffer"),
     }
 );

@@ -8,9 +8,9 @@ use abi::interface::hardware_address;
 use abi::socket;
 use wire::record::SlotRing;
 
-use super::copies::Copies;
 use super::error::{BpfRingError, BpfRingSetupStep};
 use super::memory::{Found, RecordMemory, Span, Written};
+use super::slot_copies::SlotCopies;
 use super::walk::Records;
 use crate::clock::Offset;
 use crate::counters::RingCounters;
@@ -20,7 +20,7 @@ use crate::interface::{InterfaceInfo, receive_queues, set_promiscuous};
 use crate::options::DEFAULT_SNAPLEN;
 use crate::packet::RingPacket;
 use crate::prefetch;
-use crate::view::View;
+use crate::properties::RingProperties;
 
 /// Largest number of records in a batch, so that memory returns to the kernel steadily.
 const MAX_RECORDS: u32 = 256;
@@ -76,13 +76,13 @@ pub struct BpfRing {
     /// The program's loss counter in the latest packet delivered.
     lost: u64,
     account: RingCounters,
-    view: View,
+    properties: RingProperties,
     /// Each record has what the device told.
     has_metadata: bool,
     /// The clock behind the device's time stamps.
     clock: Option<Box<DeviceClock>>,
     /// Copies of the current batch's slots. `None` for a BPF ring buffer, whose records are lent.
-    copies: Option<Copies>,
+    copies: Option<SlotCopies>,
     /// Of the batch that is read packet by packet.
     pub(crate) cursor: Cursor<Span>,
     link: InterfaceInfo,
@@ -171,7 +171,7 @@ impl BpfRing {
         let map = wakes
             .try_clone_to_owned()
             .map_err(at(BpfRingSetupStep::Map))?;
-        let copies = memory.slot_bytes().map(Copies::new);
+        let copies = memory.slot_bytes().map(SlotCopies::new);
         let clock = options.device_clock.map(DeviceClock::open).transpose();
         let clock = clock.map_err(at(BpfRingSetupStep::Clock))?;
         Ok(Self {
@@ -186,7 +186,7 @@ impl BpfRing {
             lost: 0,
             account: RingCounters::default(),
             cursor: Cursor::default(),
-            view: View {
+            properties: RingProperties {
                 snaplen: options.snaplen,
                 link: index,
                 mac: (interface.link_type == 1).then_some(address.bytes),
@@ -231,8 +231,8 @@ impl BpfRing {
             self.memory.prepare_sleep();
             self.find()
         })?;
-        if !self.view.offset.is_recent(found.monotonic_ns) {
-            self.view.offset.follow();
+        if !self.properties.offset.is_recent(found.monotonic_ns) {
+            self.properties.offset.follow();
         }
         if let Some(clock) = &mut self.clock {
             clock.follow();
@@ -254,7 +254,13 @@ impl BpfRing {
         let device_line = self.device_line();
         let mut rest = Records {
             device_line,
-            ..resume(&self.memory, self.view, self.copies.as_ref(), span, at)
+            ..resume(
+                &self.memory,
+                self.properties,
+                self.copies.as_ref(),
+                span,
+                at,
+            )
         };
         let packet = rest.next();
         self.cursor.at = match rest.copies {
@@ -271,7 +277,13 @@ impl BpfRing {
         let device_line = self.device_line();
         let mut rest = Records {
             device_line,
-            ..resume(&self.memory, self.view, self.copies.as_ref(), span, at)
+            ..resume(
+                &self.memory,
+                self.properties,
+                self.copies.as_ref(),
+                span,
+                at,
+            )
         };
         rest.next()
     }
@@ -368,7 +380,7 @@ impl BpfRing {
         Records {
             memory: &self.memory,
             span,
-            view: self.view,
+            properties: self.properties,
             device_line: self.device_line(),
             copies: self.copies.as_ref().map(|copies| (copies, 0)),
         }
@@ -471,8 +483,8 @@ impl BpfRing {
 #[inline]
 fn resume<'b>(
     memory: &'b RecordMemory,
-    view: View,
-    copies: Option<&'b Copies>,
+    properties: RingProperties,
+    copies: Option<&'b SlotCopies>,
     mut span: Span,
     at: u64,
 ) -> Records<'b> {
@@ -482,7 +494,7 @@ fn resume<'b>(
     Records {
         memory,
         span,
-        view,
+        properties,
         device_line: None,
         copies: copies.map(|copies| (copies, at as usize)),
     }

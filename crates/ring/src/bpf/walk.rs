@@ -6,23 +6,23 @@
 use wire::metadata::{Checksum, Direction};
 use wire::record::{DeviceMetadata, RECORD_HEADER_BYTES, RecordHeader};
 
-use super::copies::Copies;
 use super::memory::{RecordMemory, Span, Written};
+use super::slot_copies::SlotCopies;
 use crate::device_clock::ClockLine;
 use crate::options::TimestampSource;
 use crate::packet::RingPacket;
-use crate::view::{View, reception};
+use crate::properties::{RingProperties, reception};
 
 /// Iterator over the records of a batch, oldest first.
 #[derive(Debug)]
 pub(crate) struct Records<'b> {
     pub(super) memory: &'b RecordMemory,
     pub(super) span: Span,
-    pub(super) view: View,
+    pub(super) properties: RingProperties,
     /// Converts the device's time stamps. `None` if records have none.
     pub(super) device_line: Option<ClockLine>,
     /// Copies of the batch's slots and the index of the next. `None` if records are lent.
-    pub(super) copies: Option<(&'b Copies, usize)>,
+    pub(super) copies: Option<(&'b SlotCopies, usize)>,
 }
 
 impl<'b> Records<'b> {
@@ -43,7 +43,7 @@ impl<'b> Records<'b> {
             None => self.lent(),
         }?;
         let mut bytes = bytes;
-        let mut timestamp_ns = self.view.offset.realtime_ns(header.monotonic_ns);
+        let mut timestamp_ns = self.properties.offset.realtime_ns(header.monotonic_ns);
         let mut timestamp_source = TimestampSource::Kernel;
         let mut hash = None;
         if let Some(line) = self.device_line {
@@ -56,19 +56,19 @@ impl<'b> Records<'b> {
                 timestamp_source = TimestampSource::Hardware;
             }
         }
-        let bytes = &bytes[..bytes.len().min(self.view.snaplen as usize)];
+        let bytes = &bytes[..bytes.len().min(self.properties.snaplen as usize)];
         Some(RingPacket {
             bytes,
             original_len: header.original_len,
             timestamp_ns,
             timestamp_source,
             direction: Direction::In,
-            reception: self.view.mac.and_then(|own| reception(bytes, own)),
+            reception: self.properties.mac.and_then(|own| reception(bytes, own)),
             checksum: Checksum::Unknown,
             vlan_tag: None,
             hash,
-            link: self.view.link,
-            queue: self.view.queue(header.queue.into()),
+            link: self.properties.link,
+            queue: self.properties.queue(header.queue.into()),
         })
     }
 

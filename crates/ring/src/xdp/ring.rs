@@ -19,7 +19,7 @@ use crate::cursor::Cursor;
 use crate::device_clock::{ClockLine, DeviceClock, DeviceClockState};
 use crate::interface::InterfaceInfo;
 use crate::packet::RingPacket;
-use crate::view::View;
+use crate::properties::RingProperties;
 
 /// Largest number of descriptors in a batch, so that memory returns to the kernel steadily. The longest packet, 64 KiB,
 /// takes 37.
@@ -57,7 +57,7 @@ pub struct XdpRing {
     pub(super) fill: Producer,
     pub(super) memory: Memory,
     pub(super) scratch: Vec<u8>,
-    pub(super) view: View,
+    pub(super) properties: RingProperties,
     /// The clock behind the device's time stamps.
     pub(super) clock: Option<Box<DeviceClock>>,
     pub(super) statistics: Statistics,
@@ -129,7 +129,7 @@ impl XdpRing {
             fill: opened.fill,
             memory: opened.memory,
             scratch: vec![0; scratch_bytes],
-            view: opened.view,
+            properties: opened.properties,
             clock,
             statistics: Statistics::default(),
             account: RingCounters::default(),
@@ -258,7 +258,7 @@ impl XdpRing {
             at,
             count,
             scratch: &mut self.scratch,
-            view: self.view,
+            properties: self.properties,
             queue: self.queue,
         };
         let packet = rest.next();
@@ -293,9 +293,9 @@ impl XdpRing {
         let oldest = self.rx.descriptor(0);
         // SAFETY: the descriptor lies in the receive ring: there is at least one.
         let stamp = unsafe { self.memory.metadata(&oldest) };
-        let is_recent = |stamp: FrameMetadata| self.view.offset.is_recent(stamp.monotonic_ns);
+        let is_recent = |stamp: FrameMetadata| self.properties.offset.is_recent(stamp.monotonic_ns);
         if !stamp.is_some_and(is_recent) {
-            self.view.offset.follow();
+            self.properties.offset.follow();
         }
     }
 
@@ -317,7 +317,7 @@ impl XdpRing {
                 continue;
             }
             if ahead > whole {
-                joined += length.min(self.view.snaplen as usize);
+                joined += length.min(self.properties.snaplen as usize);
                 if joined > self.scratch.len() && packets > 0 {
                     break;
                 }
@@ -358,7 +358,7 @@ impl XdpRing {
             at: 0,
             count: descriptors,
             scratch: &mut self.scratch,
-            view: self.view,
+            properties: self.properties,
             queue: self.queue,
         }
     }
@@ -397,7 +397,7 @@ impl XdpRing {
         let mut scanned = self.scanned.get();
         while scanned.bytes < bytes && scanned.descriptors < ready {
             let desc = self.rx.descriptor(scanned.descriptors);
-            scanned.count(&desc, self.view.snaplen as usize);
+            scanned.count(&desc, self.properties.snaplen as usize);
         }
         self.scanned.set(scanned);
         scanned.bytes >= bytes

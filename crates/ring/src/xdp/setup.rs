@@ -22,7 +22,7 @@ use crate::clock::Offset;
 use crate::device_clock::DeviceClock;
 use crate::error::RingOptionError;
 use crate::interface::{InterfaceInfo, receive_queues, set_promiscuous};
-use crate::view::View;
+use crate::properties::RingProperties;
 
 /// The smallest chunk the kernel takes (`XDP_UMEM_MIN_CHUNK_SIZE`, include/net/xdp_sock.h).
 const LEAST_CHUNK_BYTES: usize = 2048;
@@ -92,7 +92,7 @@ pub(super) struct Opened {
     pub fill: Producer,
     pub memory: Memory,
     pub mode: BindMode,
-    pub view: View,
+    pub properties: RingProperties,
     pub link: InterfaceInfo,
     pub membership: OwnedFd,
 }
@@ -126,7 +126,7 @@ pub(super) fn open(name: &str, options: &XdpRingOptions) -> Result<Opened, XdpOp
     }
     let bound = bind(name, &plan)?;
 
-    let view = View {
+    let properties = RingProperties {
         snaplen: options.snaplen,
         link: plan.index,
         mac: (found.link.link_type == 1).then_some(found.mac),
@@ -139,7 +139,7 @@ pub(super) fn open(name: &str, options: &XdpRingOptions) -> Result<Opened, XdpOp
         fill: bound.fill,
         memory: bound.memory,
         mode: bound.mode,
-        view,
+        properties,
         link: found.link,
         membership: found.asked,
     })

@@ -9,7 +9,7 @@ use crate::device_clock::ClockLine;
 use crate::options::TimestampSource;
 use crate::packet::RingPacket;
 use crate::prefetch;
-use crate::view::{View, reception};
+use crate::properties::{RingProperties, reception};
 
 /// Prefetch distance in descriptors.
 const AHEAD: u32 = 8;
@@ -25,7 +25,7 @@ pub(crate) struct Descriptors<'b> {
     pub(super) count: u32,
     /// Where multi-buffer packets are joined.
     pub(super) scratch: &'b mut [u8],
-    pub(super) view: View,
+    pub(super) properties: RingProperties,
     /// Converts the device's time stamps.
     pub(super) device_line: ClockLine,
     /// Receive queue of the ring.
@@ -44,7 +44,7 @@ impl<'b> Descriptors<'b> {
         let bytes = unsafe { self.memory.bytes(&desc) }?;
         let (bytes, original_len) = if desc.options & XDP_PKT_CONTD == 0 {
             (
-                &bytes[..bytes.len().min(self.view.snaplen as usize)],
+                &bytes[..bytes.len().min(self.properties.snaplen as usize)],
                 desc.len,
             )
         } else {
@@ -61,10 +61,13 @@ impl<'b> Descriptors<'b> {
                 TimestampSource::Hardware,
             ),
             (None, Some(stamp)) => {
-                let real_ns = self.view.offset.realtime_ns(stamp.monotonic_ns);
+                let real_ns = self.properties.offset.realtime_ns(stamp.monotonic_ns);
                 (real_ns, TimestampSource::Kernel)
             }
-            (None, None) => (self.view.offset.looked_at_ns(), TimestampSource::Reader),
+            (None, None) => (
+                self.properties.offset.looked_at_ns(),
+                TimestampSource::Reader,
+            ),
         };
         Some(RingPacket {
             bytes,
@@ -72,12 +75,12 @@ impl<'b> Descriptors<'b> {
             timestamp_ns,
             timestamp_source,
             direction: Direction::In,
-            reception: self.view.mac.and_then(|own| reception(bytes, own)),
+            reception: self.properties.mac.and_then(|own| reception(bytes, own)),
             checksum: Checksum::Unknown,
             vlan_tag: told.vlan_tag(),
             hash: told.hash(),
-            link: self.view.link,
-            queue: self.view.queue(self.queue),
+            link: self.properties.link,
+            queue: self.properties.queue(self.queue),
         })
     }
 
@@ -94,7 +97,7 @@ impl<'b> Descriptors<'b> {
     /// Joins the buffers of a packet, up to the snaplen. `first` holds the bytes of the first buffer.
     fn join(&mut self, first: &[u8]) -> Option<(&'b [u8], u32)> {
         let scratch = std::mem::take(&mut self.scratch);
-        let room = scratch.len().min(self.view.snaplen as usize);
+        let room = scratch.len().min(self.properties.snaplen as usize);
         let mut kept = 0;
         let mut length = 0_u32;
         let mut take = |bytes: &[u8]| {

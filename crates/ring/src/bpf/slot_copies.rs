@@ -15,7 +15,7 @@ const MOST_BYTES: usize = 1 << 14;
 
 /// Copies of consecutive slots.
 #[derive(Debug)]
-pub(super) struct Copies {
+pub(super) struct SlotCopies {
     words: Vec<[u8; 8]>,
     slot_words: usize,
     count: usize,
@@ -23,7 +23,7 @@ pub(super) struct Copies {
     written: usize,
 }
 
-impl Copies {
+impl SlotCopies {
     /// Allocates room for one batch of slots of `slot_bytes` bytes.
     pub fn new(slot_bytes: u64) -> Self {
         let slot_bytes = slot_bytes as usize;

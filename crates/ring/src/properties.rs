@@ -6,7 +6,7 @@ use crate::clock::Offset;
 
 /// Properties that all packets of a ring share.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct View {
+pub(crate) struct RingProperties {
     pub snaplen: u32,
     /// Index of the interface.
     pub link: u32,
@@ -17,7 +17,7 @@ pub(crate) struct View {
     pub offset: Offset,
 }
 
-impl View {
+impl RingProperties {
     /// The queue that a packet of `queue` reports. Queues may have been added since the ring was opened.
     #[inline]
     pub fn queue(&self, queue: u32) -> Option<u32> {
