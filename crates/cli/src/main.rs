@@ -4,6 +4,7 @@
 
 mod args;
 mod capture;
+mod clsact_guard;
 mod columns;
 mod control;
 mod count;
@@ -18,7 +19,6 @@ mod filter;
 mod filter_file;
 mod flows;
 mod generate;
-mod guard;
 mod index;
 mod json;
 mod latency;
@@ -26,7 +26,7 @@ mod memory;
 mod metrics;
 mod moment;
 mod net;
-mod objects;
+mod object_storage;
 mod output;
 mod packet_line;
 mod page;
@@ -112,6 +112,6 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Extcap(args) => extcap::run(&args),
         Command::Demo(args) => demo::run(&args),
         Command::Generate { directory } => generate::run(&directory),
-        Command::ClsactGuard => guard::run(),
+        Command::ClsactGuard => clsact_guard::run(),
     }
 }

@@ -16,7 +16,7 @@ use tapline::who::ProcessCounts;
 
 use crate::args::{ColumnFormat, FileFormat, OutputArgs};
 use crate::failure::{Exit, Failure, STDOUT};
-use crate::objects::is_url;
+use crate::object_storage::is_url;
 use crate::units::{counted, grouped};
 
 pub fn is_stdout(path: &Path) -> bool {

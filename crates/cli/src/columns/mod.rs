@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use crate::args::{ColumnFormat, PartitionArgs, SandboxArgs, SpoolArgs};
 use crate::failure::{Exit, Failure};
 use crate::metrics::Counters;
-use crate::objects::{Account, ObjectUrl, UploadOptions, Uploads, WhenFull, is_url};
+use crate::object_storage::{Account, ObjectUrl, UploadOptions, Uploads, WhenFull, is_url};
 use crate::output::is_stdout;
 use crate::sandbox::Sandbox;
 use crate::units::counted;

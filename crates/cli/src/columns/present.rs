@@ -10,7 +10,7 @@ use tapline::columns::{self, PacketColumns, Partitions, Place};
 use super::{ColumnOutput, Written, cannot_create};
 use crate::args::ColumnFormat;
 use crate::failure::{Failure, STDOUT};
-use crate::objects::Uploads;
+use crate::object_storage::Uploads;
 use crate::output::is_stdout;
 
 impl From<ColumnFormat> for columns::ColumnFormat {

@@ -11,7 +11,7 @@ use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use tapline::file::output::OpenOutput;
 
-use super::place::{ANY, PREFIX, Place, REMOTE};
+use super::capture_host::{ANY, CaptureHost, PREFIX, REMOTE};
 use super::positional;
 use super::toolbar::{Messages, Toolbar};
 use crate::args::ExtcapArgs;
@@ -32,7 +32,7 @@ const LINE_BYTES_MAX: u64 = 4096;
 /// and only failures to standard error: Wireshark shows everything that comes there as an error.
 pub fn run(args: &ExtcapArgs, interface: &str, fifo: &Path) -> Result<Exit, Failure> {
     let failed = |error: &io::Error| Failure::job_on("cannot start the capture", error);
-    let place = Place::of(interface, &args.remote)?;
+    let host = CaptureHost::of(interface, &args.remote)?;
     let name = format!("extcap-{}-{}", std::process::id(), moment::now_ns());
     let pipes = (args.extcap_control_in.clone()).zip(args.extcap_control_out.clone());
     let words = words(args, interface, pipes.is_some().then_some(&name));
@@ -40,7 +40,7 @@ pub fn run(args: &ExtcapArgs, interface: &str, fifo: &Path) -> Result<Exit, Fail
     let (begun, begins) = channel();
     if let Some((changes, answers)) = pipes {
         let toolbar = Toolbar {
-            place: place.clone(),
+            host: host.clone(),
             name,
             filter: args.extcap_capture_filter.clone().unwrap_or_default(),
             mode: given(args.flags.mode.as_ref())
@@ -70,7 +70,7 @@ pub fn run(args: &ExtcapArgs, interface: &str, fifo: &Path) -> Result<Exit, Fail
         }
     };
     let reporter = Sandbox::new(&sandbox::EXTCAP).spawn(args.sandbox, report)?;
-    let mut command = place.command(&words);
+    let mut command = host.command(&words);
     command
         .stdin(Stdio::piped())
         .stdout(packets)

@@ -3,9 +3,9 @@
 //! # Source
 //! extcap(4); Wireshark Developer's Guide, 8.2 Adding Capture Interfaces And Log Sources Using Extcap.
 
+mod capture_host;
 mod job;
 mod message;
-mod place;
 mod sentences;
 mod toolbar;
 
@@ -14,7 +14,7 @@ use std::process::Stdio;
 
 use serde_json::Value;
 
-use self::place::Place;
+use self::capture_host::CaptureHost;
 use crate::args::ExtcapArgs;
 use crate::failure::{Exit, Failure};
 use crate::sandbox::{self, Sandbox};
@@ -53,9 +53,9 @@ pub fn run(args: &ExtcapArgs) -> Result<Exit, Failure> {
 
 /// The interfaces of the other host.
 fn remote_interfaces(args: &ExtcapArgs, interface: &str) -> Result<String, Failure> {
-    let place = Place::of(interface, &args.remote)?;
+    let host = CaptureHost::of(interface, &args.remote)?;
     let words = ["capture", "-D", "--json"].map(str::to_owned);
-    let mut command = place.command(&words);
+    let mut command = host.command(&words);
     command.stdin(Stdio::null()).stderr(Stdio::inherit());
     let output = command
         .output()
@@ -72,7 +72,7 @@ fn remote_interfaces(args: &ExtcapArgs, interface: &str) -> Result<String, Failu
     let names: Vec<String> = events
         .filter_map(|event| Some(event["name"].as_str()?.to_owned()))
         .collect();
-    let names = [place::ANY]
+    let names = [capture_host::ANY]
         .into_iter()
         .chain(names.iter().map(String::as_str));
     Ok(sentences::remote_interfaces(names))

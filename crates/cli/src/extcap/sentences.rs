@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use tapline::filter::{CompiledFilter, FilterOptions, FilterTarget, LinkType, SystemNames};
 use tapline::net::{Link, net};
 
-use super::place::{ANY, PREFIX, REMOTE};
+use super::capture_host::{ANY, PREFIX, REMOTE};
 use super::toolbar::{FILTER, LOG, MODE};
 use crate::failure::{Exit, Failure, chain};
 

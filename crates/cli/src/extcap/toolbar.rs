@@ -7,8 +7,8 @@ use std::process::Stdio;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::capture_host::CaptureHost;
 use super::message::{Command, Message};
-use super::place::Place;
 use crate::args::SandboxArgs;
 use crate::sandbox::{self, Sandbox};
 
@@ -68,7 +68,7 @@ fn parse(mut pipe: File, changes: &SyncSender<Message>) -> io::Result<()> {
 
 /// What the toolbar controls.
 pub struct Toolbar {
-    pub place: Place,
+    pub host: CaptureHost,
     /// Name of the capture for `tapline ctl`.
     pub name: String,
     /// What it begins with.
@@ -120,7 +120,7 @@ impl Toolbar {
         let line = words.join(" ");
         let mut whole = ["ctl", "--name", &self.name].map(str::to_owned).to_vec();
         whole.extend(words);
-        let mut command = self.place.command(&whole);
+        let mut command = self.host.command(&whole);
         match command.stdin(Stdio::null()).output() {
             Ok(output) if output.status.success() => {
                 self.messages.send(

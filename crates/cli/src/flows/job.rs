@@ -19,7 +19,7 @@ use crate::args::{ColumnFormat, FlowsArgs};
 use crate::columns::{ColumnFlags, ColumnOutput};
 use crate::failure::{Exit, Failure, chain};
 use crate::metrics::{Board, Counters, Server, capture_families, read_families};
-use crate::objects::WhenFull;
+use crate::object_storage::WhenFull;
 use crate::read::{self, Arguments};
 use crate::sandbox::{self, Sandbox};
 use crate::{capture, filter_file, json, output, privilege, signals, user};

@@ -20,7 +20,7 @@ use crate::args::{OutputArgs, ReadArgs};
 use crate::failure::{Exit, Failure};
 use crate::filter::warn;
 use crate::filter_file;
-use crate::objects::WhenFull;
+use crate::object_storage::WhenFull;
 use crate::output;
 
 /// The words of the command line, separated into files and filter.

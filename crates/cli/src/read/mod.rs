@@ -22,7 +22,7 @@ use crate::columns::{ColumnFlags, ColumnOutput, Written};
 use crate::decoder::Decoder;
 use crate::failure::{Exit, Failure, chain};
 use crate::metrics::{Counters, Server, read_families};
-use crate::objects::WhenFull;
+use crate::object_storage::WhenFull;
 use crate::packet_line::{LineOptions, Printer};
 use crate::sandbox::{self, Sandbox};
 use crate::screen::Progress;

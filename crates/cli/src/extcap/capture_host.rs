@@ -26,7 +26,7 @@ const SSH_FLAGS: [&str; 5] = [
 
 /// Where tapline runs.
 #[derive(Clone, Debug)]
-pub enum Place {
+pub enum CaptureHost {
     Here,
     Remote {
         /// Arguments of ssh(1), with the host.
@@ -36,8 +36,8 @@ pub enum Place {
     },
 }
 
-impl Place {
-    /// The place of an interface.
+impl CaptureHost {
+    /// The host of an interface.
     pub fn of(interface: &str, remote: &RemoteArgs) -> Result<Self, Failure> {
         if interface != REMOTE {
             return Ok(Self::Here);
@@ -77,7 +77,7 @@ impl Place {
         })
     }
 
-    /// `tapline WORDS` at this place.
+    /// `tapline WORDS` on this host.
     pub fn command(&self, words: &[String]) -> Command {
         match self {
             Self::Here => {
@@ -130,15 +130,18 @@ mod tests {
                 ssh_port: Some(port.to_owned()),
                 ..RemoteArgs::default()
             };
-            Place::of(REMOTE, &remote)
+            CaptureHost::of(REMOTE, &remote)
         };
         assert!(of("-oProxyCommand=false", "").is_err());
         assert!(of("", "").is_err());
         assert!(of("host", "22 -v").is_err());
-        assert!(matches!(of("user@host", "22"), Ok(Place::Remote { .. })));
         assert!(matches!(
-            Place::of("tapline-lo", &RemoteArgs::default()),
-            Ok(Place::Here)
+            of("user@host", "22"),
+            Ok(CaptureHost::Remote { .. })
+        ));
+        assert!(matches!(
+            CaptureHost::of("tapline-lo", &RemoteArgs::default()),
+            Ok(CaptureHost::Here)
         ));
     }
 }

@@ -15,7 +15,7 @@ use object_store::{ClientConfigKey, Error as StoreError, ObjectStore, PutOptions
 
 use super::environment::{AZURE_EMULATOR, is_on};
 use super::journal::{self, Journal, Upload};
-use super::queue::{Trouble, TroubleKind};
+use super::queue::{FailureKind, UploadFailure};
 use super::url::{ObjectUrl, Service};
 
 /// Larger files are uploaded in parts of this size, one at a time: it bounds the memory.
@@ -44,12 +44,12 @@ pub struct Store(Box<dyn Objects>);
 pub enum UploadError {
     /// It no longer exists.
     Vanished,
-    Trouble(Trouble),
+    Failed(UploadFailure),
 }
 
 impl From<StoreError> for UploadError {
     fn from(error: StoreError) -> Self {
-        Self::Trouble((&error).into())
+        Self::Failed((&error).into())
     }
 }
 
@@ -57,7 +57,7 @@ impl From<io::Error> for UploadError {
     fn from(error: io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::NotFound => Self::Vanished,
-            _ => Self::Trouble((&error).into()),
+            _ => Self::Failed((&error).into()),
         }
     }
 }
@@ -66,7 +66,7 @@ impl Store {
     /// The bucket of a URL, with the credentials and settings of the environment. Does not connect.
     ///
     /// Reads the certificates of the system, and files that the environment names.
-    pub fn new(url: &ObjectUrl) -> Result<Self, Trouble> {
+    pub fn new(url: &ObjectUrl) -> Result<Self, UploadFailure> {
         // Another provider may be there already, which then serves.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let retry = RetryConfig {
@@ -130,7 +130,7 @@ impl Store {
         if let Some(journal) = Journal::resume(path, bytes)? {
             match self.parts(&key, path, &mut file, journal, progressed).await {
                 // The service has forgotten the upload: it begins anew.
-                Err(UploadError::Trouble(trouble)) if trouble.kind != TroubleKind::Passing => {}
+                Err(UploadError::Failed(failure)) if failure.kind != FailureKind::Passing => {}
                 other => return other,
             }
         }
@@ -164,14 +164,14 @@ impl Store {
         let Err(error) = self.0.complete_multipart(key, upload, parts).await else {
             return Ok(());
         };
-        let mut trouble = Trouble::from(&error);
+        let mut failure = UploadFailure::from(&error);
         if matches!(error, StoreError::NotFound { .. }) {
             // It has just been there. Either the answer to an earlier request was lost, or the service has dropped it: the next
             // attempt begins anew.
             journal::remove(path);
-            trouble.kind = TroubleKind::Passing;
+            failure.kind = FailureKind::Passing;
         }
-        Err(UploadError::Trouble(trouble))
+        Err(UploadError::Failed(failure))
     }
 
     async fn add_parts(
@@ -204,7 +204,7 @@ impl Store {
 
 /// Refuses to connect to S3 without credentials. Those of an EC2 instance have to be requested: elsewhere the address of their
 /// service may be anybody's.
-fn refuse_no_credentials(builder: &AmazonS3Builder) -> Result<(), Trouble> {
+fn refuse_no_credentials(builder: &AmazonS3Builder) -> Result<(), UploadFailure> {
     const SOURCES: [AmazonS3ConfigKey; 6] = [
         AmazonS3ConfigKey::AccessKeyId,
         AmazonS3ConfigKey::SecretAccessKey,
@@ -217,14 +217,14 @@ fn refuse_no_credentials(builder: &AmazonS3Builder) -> Result<(), Trouble> {
     if SOURCES.iter().any(is_set) || is_on("AWS_SKIP_SIGNATURE") {
         return Ok(());
     }
-    Err(Trouble {
+    Err(UploadFailure {
         text: "no credentials are set (set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_METADATA_ENDPOINT=http://169.254.169.254 for those of an EC2 instance)".to_owned(),
-        kind: TroubleKind::Lasting,
+        kind: FailureKind::Lasting,
     })
 }
 
 /// Refuses settings without an account, and credentials that a program prints: the thread that uploads may not start one.
-fn refuse_azure(builder: &MicrosoftAzureBuilder) -> Result<(), Trouble> {
+fn refuse_azure(builder: &MicrosoftAzureBuilder) -> Result<(), UploadFailure> {
     let value = |key| builder.get_config_value(&key);
     let is_cli = value(AzureConfigKey::CredentialType).is_some_and(|kind| kind == "azure_cli");
     let text = if value(AzureConfigKey::AccountName).is_none() && !is_on(AZURE_EMULATOR) {
@@ -234,9 +234,9 @@ fn refuse_azure(builder: &MicrosoftAzureBuilder) -> Result<(), Trouble> {
     } else {
         return Ok(());
     };
-    Err(Trouble {
+    Err(UploadFailure {
         text: text.to_owned(),
-        kind: TroubleKind::Lasting,
+        kind: FailureKind::Lasting,
     })
 }
 

@@ -21,14 +21,14 @@ pub struct Waiting {
 
 /// Why a file could not be uploaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Trouble {
+pub struct UploadFailure {
     pub text: String,
-    pub kind: TroubleKind,
+    pub kind: FailureKind,
 }
 
 /// Which files fail, and for how long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TroubleKind {
+pub enum FailureKind {
     /// All files, until the service is back or less busy.
     Passing,
     /// All files of this run, for example because the bucket is missing.
@@ -81,7 +81,7 @@ struct State {
     gone: Vec<PathBuf>,
     account: Account,
     /// Of the last attempt, if it failed, and not because of the file.
-    trouble: Option<Trouble>,
+    failure: Option<UploadFailure>,
     /// Why the last file was refused, and when.
     refusal: Option<(String, Instant)>,
     /// Reasons for refusals that have been reported, at most [`MOST_REASONS`].
@@ -131,21 +131,21 @@ impl State {
     /// How long to wait for uploads; `None` if that is over: all files were refused, or the last attempt failed, and there was no
     /// progress for `wait`.
     fn remaining_wait(&self, since: Instant, wait: Duration) -> Option<Duration> {
-        let Some(trouble) = &self.trouble else {
+        let Some(failure) = &self.failure else {
             let mut waiting = self.waiting.iter();
             let has_more = self.current.is_some() || waiting.any(|entry| entry.refusals == 0);
             return has_more.then_some(ATTEMPT);
         };
         let idle = self.progress_at.max(since).elapsed();
         let left = wait.saturating_sub(idle);
-        (trouble.kind == TroubleKind::Passing && !left.is_zero()).then_some(left)
+        (failure.kind == FailureKind::Passing && !left.is_zero()).then_some(left)
     }
 
     /// Why files wait.
     fn reason(&self) -> Option<&str> {
-        let trouble = self.trouble.as_ref().map(|trouble| &trouble.text);
+        let failure = self.failure.as_ref().map(|failure| &failure.text);
         let refusal = self.refusal.as_ref().map(|(text, _)| text);
-        trouble.or(refusal).map(String::as_str)
+        failure.or(refusal).map(String::as_str)
     }
 }
 
@@ -167,7 +167,7 @@ impl Queue {
             number: 0,
             gone: Vec::new(),
             account,
-            trouble: None,
+            failure: None,
             refusal: None,
             reported: Vec::new(),
             progress_at: Instant::now(),
@@ -296,7 +296,7 @@ impl Queue {
         }
         state.progress_at = Instant::now();
         self.changed.notify_all();
-        state.trouble.take().is_some()
+        state.failure.take().is_some()
     }
 
     /// The current file no longer exists.
@@ -311,26 +311,26 @@ impl Queue {
     }
 
     /// The attempt failed: the current file waits again. Returns whether it should be reported: each reason is reported once.
-    pub fn failed(&self, trouble: Trouble) -> bool {
+    pub fn failed(&self, failure: UploadFailure) -> bool {
         let mut state = self.lock();
-        let is_of_file = trouble.kind == TroubleKind::OfFile;
+        let is_of_file = failure.kind == FailureKind::OfFile;
         if let Some(mut entry) = state.current.take() {
             entry.refusals = entry.refusals.saturating_add(is_of_file.into());
             state.put_back(entry);
         }
         state.account.failures += 1;
         let is_news = if is_of_file {
-            let text = trouble.text;
+            let text = failure.text;
             let is_news = state.reported.len() < MOST_REASONS && !state.reported.contains(&text);
             if is_news {
                 state.reported.push(text.clone());
             }
             state.refusal = Some((text, Instant::now()));
-            // It is not known to be in trouble any longer.
-            state.trouble = None;
+            // No other failure is known any longer.
+            state.failure = None;
             is_news
         } else {
-            state.trouble.replace(trouble.clone()) != Some(trouble)
+            state.failure.replace(failure.clone()) != Some(failure)
         };
         self.changed.notify_all();
         is_news && !state.is_closed
@@ -341,7 +341,7 @@ impl Queue {
         let since = Instant::now();
         let mut state = self.lock();
         // The attempts that follow decide.
-        state.trouble = None;
+        state.failure = None;
         state.refusal = None;
         for entry in &mut state.waiting {
             entry.refusals = 0;
@@ -389,17 +389,17 @@ mod tests {
         Queue::new(limits, found, 0)
     }
 
-    fn trouble(text: &str) -> Trouble {
-        Trouble {
+    fn failure(text: &str) -> UploadFailure {
+        UploadFailure {
             text: text.into(),
-            kind: TroubleKind::Passing,
+            kind: FailureKind::Passing,
         }
     }
 
-    fn refusal(text: &str) -> Trouble {
-        Trouble {
-            kind: TroubleKind::OfFile,
-            ..trouble(text)
+    fn refusal(text: &str) -> UploadFailure {
+        UploadFailure {
+            kind: FailureKind::OfFile,
+            ..failure(text)
         }
     }
 
@@ -445,7 +445,7 @@ mod tests {
         // Larger than the spool, which is empty.
         assert!(queue.add(file("a", 200)).expect("room").is_empty());
         next(&queue);
-        queue.failed(trouble("away"));
+        queue.failed(failure("away"));
         let error = queue.add(file("b", 1)).expect_err("full");
         assert_eq!(error.kind(), io::ErrorKind::StorageFull);
         let account = queue.account();
@@ -457,7 +457,7 @@ mod tests {
         let queue = queue(WhenFull::GiveUp, vec![file("a", 1), file("b", 1)]);
         for (text, is_news) in [("away", true), ("away", false), ("denied", true)] {
             assert_eq!(next(&queue), Some(file("a", 1)));
-            assert_eq!(queue.failed(trouble(text)), is_news);
+            assert_eq!(queue.failed(failure(text)), is_news);
         }
         next(&queue);
         assert!(queue.uploaded());
@@ -531,12 +531,12 @@ mod tests {
     }
 
     #[test]
-    fn trouble_that_lasts_ends_the_wait() {
+    fn a_lasting_failure_ends_the_wait() {
         let queue = queue(WhenFull::Wait, vec![file("a", 10), file("b", 10)]);
         next(&queue);
-        queue.failed(Trouble {
-            kind: TroubleKind::Lasting,
-            ..trouble("no bucket")
+        queue.failed(UploadFailure {
+            kind: FailureKind::Lasting,
+            ..failure("no bucket")
         });
         let error = queue.add(file("c", 100)).expect_err("full");
         assert!(error.to_string().ends_with(": no bucket"), "{error}");

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use rustix::rand::{GetRandomFlags, getrandom};
 
-use super::queue::{Queue, Trouble, TroubleKind, Waiting};
+use super::queue::{FailureKind, Queue, UploadFailure, Waiting};
 use super::spool::{self, Spool};
 use super::store::UploadError;
 use super::url::ObjectUrl;
@@ -42,13 +42,13 @@ impl Attempts {
                 }
             }
             Err(UploadError::Vanished) => self.queue.vanished(),
-            Err(UploadError::Trouble(trouble)) => self.fail(file, trouble),
+            Err(UploadError::Failed(failure)) => self.fail(file, failure),
         }
     }
 
-    fn fail(&mut self, file: &Waiting, trouble: Trouble) {
-        let text = &trouble.text;
-        let line = if trouble.kind == TroubleKind::OfFile {
+    fn fail(&mut self, file: &Waiting, failure: UploadFailure) {
+        let text = &failure.text;
+        let line = if failure.kind == FailureKind::OfFile {
             let path = file.path.display();
             format!("warning: cannot upload {path}: {text}; it waits, and others go first")
         } else {
@@ -59,7 +59,7 @@ impl Attempts {
                 self.url
             )
         };
-        if self.queue.failed(trouble) {
+        if self.queue.failed(failure) {
             self.say(&line);
         }
     }
@@ -100,8 +100,8 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::objects::options::WhenFull;
-    use crate::objects::queue::Limits;
+    use crate::object_storage::options::WhenFull;
+    use crate::object_storage::queue::Limits;
 
     const FILE_BYTES: u64 = 1000;
     const MINUTE: Duration = Duration::from_mins(1);
@@ -183,9 +183,9 @@ mod tests {
                 self.tried += 1;
                 let result = if self.now < self.away_until {
                     let text = "Connection refused".to_owned();
-                    let kind = TroubleKind::Passing;
-                    let trouble = Trouble { text, kind };
-                    Err(UploadError::Trouble(trouble))
+                    let kind = FailureKind::Passing;
+                    let failure = UploadFailure { text, kind };
+                    Err(UploadError::Failed(failure))
                 } else {
                     assert!(file.path.exists(), "{file:?}");
                     self.taken.extend(self.attempts.spool.key(&file.path));

@@ -27,7 +27,7 @@ mod spool;
 #[cfg(feature = "objects")]
 mod store;
 #[cfg(feature = "objects")]
-mod trouble;
+mod upload_failure;
 #[cfg(feature = "objects")]
 mod uploader;
 #[cfg(feature = "objects")]

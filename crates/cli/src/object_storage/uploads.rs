@@ -68,8 +68,8 @@ impl Uploads {
             when_full: options.when_full,
         };
         let queue = Arc::new(Queue::new(limits, found.files, found.half_written));
-        let store = Store::new(&url).map_err(|trouble| {
-            let line = format!("cannot use {url}: {}", trouble.text);
+        let store = Store::new(&url).map_err(|failure| {
+            let line = format!("cannot use {url}: {}", failure.text);
             Failure::new(Exit::Failed, line)
         })?;
         let attempts = Attempts {

@@ -6,7 +6,7 @@ use std::path::Path;
 use tokio::runtime;
 
 use super::attempts::Attempts;
-use super::queue::{Trouble, TroubleKind};
+use super::queue::{FailureKind, UploadFailure};
 use super::store::{Store, UploadError};
 
 /// Uploads the files of a queue.
@@ -24,11 +24,11 @@ impl Uploader {
             Err(error) => {
                 // Nothing is ever uploaded. The end reports it.
                 while let Some(file) = self.attempts.next() {
-                    let trouble = Trouble {
-                        kind: TroubleKind::Lasting,
+                    let failure = UploadFailure {
+                        kind: FailureKind::Lasting,
                         ..(&error).into()
                     };
-                    let failed = Err(UploadError::Trouble(trouble));
+                    let failed = Err(UploadError::Failed(failure));
                     self.attempts.ended(&file, failed);
                 }
                 return;

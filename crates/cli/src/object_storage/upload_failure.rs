@@ -8,10 +8,10 @@ use object_store::client::{HttpError, HttpErrorKind};
 use rustls::{CertificateError, Error as TlsError};
 
 use super::environment::printable;
-use super::queue::{Trouble, TroubleKind};
+use super::queue::{FailureKind, UploadFailure};
 use crate::failure::innermost;
 
-impl From<&StoreError> for Trouble {
+impl From<&StoreError> for UploadFailure {
     fn from(error: &StoreError) -> Self {
         let cause: &(dyn Error + 'static) = error;
         if let Some(json) = sources(cause).find_map(|one| one.downcast_ref::<serde_json::Error>()) {
@@ -34,18 +34,18 @@ impl From<&StoreError> for Trouble {
             Some(status) => of_status(status, code(&text)),
             None => Self {
                 text: printable(&innermost(cause)),
-                kind: TroubleKind::Lasting,
+                kind: FailureKind::Lasting,
             },
         }
     }
 }
 
 /// The local file could not be read.
-impl From<&io::Error> for Trouble {
+impl From<&io::Error> for UploadFailure {
     fn from(error: &io::Error) -> Self {
         Self {
             text: printable(&innermost(error)),
-            kind: TroubleKind::OfFile,
+            kind: FailureKind::OfFile,
         }
     }
 }
@@ -58,13 +58,13 @@ fn sources<'e>(
 }
 
 /// Credentials could not be read. The error itself may repeat a part of them.
-fn of_json(error: &serde_json::Error) -> Trouble {
+fn of_json(error: &serde_json::Error) -> UploadFailure {
     let (line, column) = (error.line(), error.column());
-    Trouble {
+    UploadFailure {
         text: format!(
             "the credentials are not the JSON that was expected (line {line}, column {column})"
         ),
-        kind: TroubleKind::Lasting,
+        kind: FailureKind::Lasting,
     }
 }
 
@@ -84,7 +84,7 @@ fn certificate_error<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e Certifi
 }
 
 /// The certificate of the service was refused.
-fn of_certificate(reason: &CertificateError) -> Trouble {
+fn of_certificate(reason: &CertificateError) -> UploadFailure {
     use CertificateError as Reason;
     let problem = match reason {
         Reason::UnknownIssuer => {
@@ -101,30 +101,30 @@ fn of_certificate(reason: &CertificateError) -> Trouble {
         Reason::BadSignature => "has a wrong signature",
         _ => "is invalid",
     };
-    Trouble {
+    UploadFailure {
         text: format!("the certificate of the service {problem}"),
-        kind: TroubleKind::Lasting,
+        kind: FailureKind::Lasting,
     }
 }
 
 /// There was no answer.
-fn of_http(error: &HttpError) -> Trouble {
+fn of_http(error: &HttpError) -> UploadFailure {
     let text = innermost(error);
     let (text, kind) = if text.contains("URL scheme is not allowed") {
         let text = "the endpoint is not HTTPS (AWS_ALLOW_HTTP, GOOGLE_ALLOW_HTTP or AZURE_ALLOW_HTTP=true permits HTTP)";
-        (text.to_owned(), TroubleKind::Lasting)
+        (text.to_owned(), FailureKind::Lasting)
     } else if error.kind() == HttpErrorKind::Timeout {
-        ("no answer in time".to_owned(), TroubleKind::Passing)
+        ("no answer in time".to_owned(), FailureKind::Passing)
     } else {
-        (text, TroubleKind::Passing)
+        (text, FailureKind::Passing)
     };
-    Trouble {
+    UploadFailure {
         text: printable(&text),
         kind,
     }
 }
 
-fn of_status(status: u16, code: Option<&str>) -> Trouble {
+fn of_status(status: u16, code: Option<&str>) -> UploadFailure {
     let advice = match status {
         401 | 403 => " (check the credentials and their permissions)",
         404 => " (does the bucket or container exist?)",
@@ -132,14 +132,14 @@ fn of_status(status: u16, code: Option<&str>) -> Trouble {
         _ => "",
     };
     let code = code.map_or(String::new(), |code| format!(" {code}"));
-    Trouble {
+    UploadFailure {
         text: format!("the service answered {status}{code}{advice}"),
         kind: match status {
-            500.. | 408 | 409 | 425 | 429 => TroubleKind::Passing,
+            500.. | 408 | 409 | 425 | 429 => FailureKind::Passing,
             // They concern the bucket, or whoever asks.
-            301 | 307 | 401 | 404 => TroubleKind::Lasting,
+            301 | 307 | 401 | 404 => FailureKind::Lasting,
             // Permissions may differ between keys.
-            _ => TroubleKind::OfFile,
+            _ => FailureKind::OfFile,
         },
     }
 }
@@ -167,12 +167,12 @@ mod tests {
 
     use super::*;
 
-    fn generic(text: &str) -> Trouble {
+    fn generic(text: &str) -> UploadFailure {
         let error = StoreError::Generic {
             store: "S3",
             source: text.to_owned().into(),
         };
-        Trouble::from(&error)
+        UploadFailure::from(&error)
     }
 
     /// The first string of this key would be in the library's message.
@@ -185,9 +185,9 @@ mod tests {
             .build()
             .expect_err("no key");
         assert!(error.to_string().contains("wJalrXUtnFEMI"), "{error}");
-        let trouble = Trouble::from(&error);
+        let failure = UploadFailure::from(&error);
         assert_eq!(
-            trouble.text,
+            failure.text,
             "the credentials are not the JSON that was expected (line 1, column 15)"
         );
     }
@@ -196,17 +196,17 @@ mod tests {
     #[test]
     fn only_status_and_code_of_an_answer_are_printed() {
         let denied = "Error performing PUT https://s3/b/k?X-Amz-Signature=0123 in 1ms - Server returned non-2xx status code: 403 Forbidden: <?xml version=\"1.0\"?>\n<Error><Code>SignatureDoesNotMatch</Code><AWSAccessKeyId>AKIA</AWSAccessKeyId></Error>";
-        let trouble = generic(denied);
+        let failure = generic(denied);
         assert_eq!(
-            trouble.text,
+            failure.text,
             "the service answered 403 SignatureDoesNotMatch (check the credentials and their permissions)"
         );
-        assert_eq!(trouble.kind, TroubleKind::OfFile);
+        assert_eq!(failure.kind, FailureKind::OfFile);
         let slow =
             generic("Server returned non-2xx status code: 503 Slow: <Code>Slow Down&</Code>");
         assert_eq!(slow.text, "the service answered 503");
-        assert_eq!(slow.kind, TroubleKind::Passing);
-        assert_eq!(generic("Missing region").kind, TroubleKind::Lasting);
+        assert_eq!(slow.kind, FailureKind::Passing);
+        assert_eq!(generic("Missing region").kind, FailureKind::Lasting);
         // Azure's answers begin with a mark of their encoding.
         let denied = generic(
             "Server returned non-2xx status code: 403 Forbidden: \u{feff}<?xml version=\"1.0\"?><Error><Code>AuthenticationFailed</Code><Message>of account logs</Message></Error>",
