@@ -197,9 +197,9 @@ fn the_text_says_what_is_done_to_the_packets() {
     for (flags, how) in [
         (
             "",
-            "native xdp, copy mode, need-wakeup, 1 queue, 128 MiB ring",
+            "xdp, native, copy mode, need-wakeup, 1 queue, 128 MiB ring",
         ),
-        ("-s 96", &format!("native xdp-ringbuf, {cpus}")),
+        ("-s 96", &format!("xdp-ringbuf, native, {cpus}")),
     ] {
         let ended = scene
             .capture_text(&format!("--mode drop -w file.pcapng {flags}"))

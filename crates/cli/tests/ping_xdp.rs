@@ -89,9 +89,9 @@ fn nothing_stays_attached_after_kill_and_lines_are_refused() {
     }
     // The start event names the way of the requests.
     for (flags, path) in [
-        ("", "xdp-live-frames"),
-        ("--send-path live-frames", "xdp-live-frames"),
-        ("--send-path xdp", "af-xdp"),
+        ("", "live-frames"),
+        ("--send-path live-frames", "live-frames"),
+        ("--send-path xdp", "xdp"),
     ] {
         let line = format!("--backend xdp --json -q -c 10 -i 10ms {flags} 10.1.0.2");
         let ended = ping(&scene, &line);

@@ -280,19 +280,11 @@ fn threads(text: &str) -> Result<NonZeroUsize, String> {
 }
 
 fn path(text: &str) -> Result<SendPath, String> {
-    match text {
-        "auto" => Ok(SendPath::Auto),
-        "live-frames" => Ok(SendPath::LiveFrames),
-        "xdp" => Ok(SendPath::Xdp),
-        "xdp-zerocopy" => Ok(SendPath::XdpZeroCopy),
-        "bypass" => Ok(SendPath::Bypass),
-        "qdisc" => Ok(SendPath::Qdisc),
-        "txtime" => Ok(SendPath::Timed),
-        "xdp-txtime" => Ok(SendPath::XdpTimed),
-        _ => Err(
-            "use auto, live-frames, xdp, xdp-zerocopy, xdp-txtime, bypass, qdisc or txtime".into(),
-        ),
-    }
+    let mut paths = SendPath::ALL.into_iter();
+    let named = paths.find(|path| path.name() == text);
+    named.ok_or_else(|| {
+        "use auto, live-frames, xdp, xdp-zerocopy, xdp-txtime, bypass, qdisc or txtime".into()
+    })
 }
 
 fn fit(text: &str) -> Result<LongFrames, String> {
@@ -336,6 +328,14 @@ fn rate(text: &str) -> Result<Rate, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_name_of_a_path_is_taken_by_the_flag() {
+        for one in SendPath::ALL {
+            assert_eq!(path(one.name()), Ok(one));
+        }
+        assert!(path("packet-bypass").is_err());
+    }
 
     #[test]
     fn rates() {

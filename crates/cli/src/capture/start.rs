@@ -157,7 +157,7 @@ fn line(opened: &OpenInterface<'_>, args: &CaptureArgs, buffer: BufferChoice) ->
         format!("; its driver refused native XDP: {}", xdp_refusal(refusal))
     });
     format!(
-        "capturing on {name}, {what} ({xdp_mode} {backend}{how}, {rings} {places}{s}, {bytes} \
+        "capturing on {name}, {what} ({backend}, {xdp_mode}{how}, {rings} {places}{s}, {bytes} \
          ring{s}{chosen}{instead}{why})"
     )
 }

@@ -40,8 +40,8 @@ pub fn show_plan(
         format!("in {}", span(time))
     });
     let path = match path {
-        Ok(path) => format!("by {}", path.name()),
-        Err(error) => format!("by no path that can be opened here: {error}"),
+        Ok(path) => format!("path {}", path.name()),
+        Err(error) => format!("no path can be opened here: {error}"),
     };
     writeln!(
         io::stdout(),
@@ -145,7 +145,7 @@ fn text(summary: &SendSummary, out: &mut dyn Write) -> io::Result<()> {
     let rate = |count: f64| if seconds > 0.0 { count / seconds } else { 0.0 };
     writeln!(
         out,
-        "{}, {}pps, {}bps by {}",
+        "{}, {}pps, {}bps, path {}",
         span(summary.duration),
         amount(rate(summary.accepted as f64)),
         amount(rate(summary.bytes as f64 * 8.0)),

@@ -43,7 +43,7 @@ pub enum SendError {
         link_type: LinkType,
     },
     /// The path to the interface cannot be opened.
-    #[error("cannot send on {link} by {}", path.name())]
+    #[error("cannot send on {link} by path {}", path.name())]
     Open {
         /// The interface.
         link: String,
@@ -63,7 +63,7 @@ pub enum SendError {
         most: usize,
     },
     /// The kernel refused a packet, so that the job cannot go on.
-    #[error("cannot send on {link} by {}", path.name())]
+    #[error("cannot send on {link} by path {}", path.name())]
     Send {
         /// The interface.
         link: String,

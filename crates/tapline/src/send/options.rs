@@ -43,18 +43,30 @@ pub enum SendPath {
 }
 
 impl SendPath {
-    /// Its name: `auto`, `xdp-live-frames`, `af-xdp`, `af-xdp-zerocopy`, `af-xdp-txtime`, `packet-bypass`, `packet-qdisc` or
-    /// `packet-txtime`.
+    /// All paths.
+    pub const ALL: [Self; 8] = [
+        Self::Auto,
+        Self::LiveFrames,
+        Self::Xdp,
+        Self::XdpZeroCopy,
+        Self::XdpTimed,
+        Self::Bypass,
+        Self::Qdisc,
+        Self::Timed,
+    ];
+
+    /// Its name, as `tapline send --path` takes it: `auto`, `live-frames`, `xdp`, `xdp-zerocopy`, `xdp-txtime`, `bypass`,
+    /// `qdisc` or `txtime`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Auto => "auto",
-            Self::LiveFrames => "xdp-live-frames",
-            Self::Xdp => "af-xdp",
-            Self::XdpZeroCopy => "af-xdp-zerocopy",
-            Self::Bypass => "packet-bypass",
-            Self::Qdisc => "packet-qdisc",
-            Self::Timed => "packet-txtime",
-            Self::XdpTimed => "af-xdp-txtime",
+            Self::LiveFrames => "live-frames",
+            Self::Xdp => "xdp",
+            Self::XdpZeroCopy => "xdp-zerocopy",
+            Self::XdpTimed => "xdp-txtime",
+            Self::Bypass => "bypass",
+            Self::Qdisc => "qdisc",
+            Self::Timed => "txtime",
         }
     }
 }

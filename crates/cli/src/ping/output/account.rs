@@ -193,7 +193,7 @@ pub fn sources(out: &mut impl Write, summary: &PingSummary) -> io::Result<()> {
     let backend = match summary.send_path {
         None => format!("{} back end", summary.backend.name()),
         Some(path) => format!(
-            "{} back end, requests by {}",
+            "{} back end, requests by path {}",
             summary.backend.name(),
             path.name()
         ),
