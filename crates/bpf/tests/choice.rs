@@ -31,7 +31,7 @@ fn one_answer_for_all_packets_is_enough_for_slots() {
         (PacketSelection::MATCH, XDP_DROP, (1, 0)),
         (PacketSelection::NO_MATCH, XDP_PASS, (0, 1)),
     ] {
-        let intake = SlotProgram::load(&SlotProgramOptions {
+        let slot_program = SlotProgram::load(&SlotProgramOptions {
             selection: PacketSelection {
                 code: &always(to),
                 ..PacketSelection::default()
@@ -39,8 +39,8 @@ fn one_answer_for_all_packets_is_enough_for_slots() {
             ..SlotProgramOptions::new(96)
         })
         .unwrap();
-        assert_eq!(verdict(intake.program()), expected);
-        let counted = intake.counters();
+        assert_eq!(verdict(slot_program.program()), expected);
+        let counted = slot_program.counters();
         assert_eq!((counted.delivered, counted.unmatched), counts);
     }
 }

@@ -57,7 +57,7 @@ fn packets_are_what_was_sent_cut_to_the_snaplen() {
                 );
             }
             let sent = 20 * frames.len() as u64;
-            let counts = taken.intake.counters();
+            let counts = taken.slot_program.counters();
             assert_eq!((counts.delivered, counts.lost), (sent, 0));
             let buffer = taken.first();
             buffer.refresh();
@@ -152,7 +152,7 @@ fn no_packet_lies_unseen_by_a_sleeper() {
         }
         assert_eq!((packets, sender.join().unwrap().delivered), (COUNT, COUNT));
     });
-    assert_eq!(taken.intake.counters().lost, 0);
+    assert_eq!(taken.slot_program.counters().lost, 0);
 }
 
 /// Reads and sends concurrently on two threads. The frame numbers show the order, and a gap between two batches equals
@@ -201,7 +201,7 @@ fn under_load_every_packet_is_delivered_or_reported_at_its_place() {
             }
         }
     });
-    let counts = taken.intake.counters();
+    let counts = taken.slot_program.counters();
     assert_eq!(counts.delivered, packets);
     assert_eq!(counts.delivered + counts.lost, COUNT);
     // Those lost after the last packet are told by nothing but the count.
@@ -231,7 +231,7 @@ fn a_held_batch_is_not_written_to() {
     let held: Vec<_> = batch.packets().map(Seen::from).collect();
     assert_eq!(bytes_of(held), [end_frame()]);
     drop(batch);
-    let counts = taken.intake.counters();
+    let counts = taken.slot_program.counters();
     assert_eq!(counts.delivered, SMALL_PACKETS);
     assert_eq!(counts.delivered + counts.lost, 2001);
 }
@@ -246,7 +246,7 @@ fn what_was_taken_can_be_read_when_the_program_is_gone() {
     send_and_end(&left, &[frame(BROADCAST, 60)]);
     let mut buffers = taken.buffers;
     drop(taken.link);
-    drop(taken.intake);
+    drop(taken.slot_program);
     let seen = collect(&mut buffers[0], 2);
     assert_eq!(bytes_of(seen), [frame(BROADCAST, 60), end_frame()]);
 }

@@ -25,7 +25,7 @@ fn memory_has_one_reader_and_the_right_layout() {
     let [_left, right] = Net::new().pair();
     let name = right.interface().name.to_string();
     let mut taken = take(&right, XdpAttachMode::Native, &SlotProgramOptions::new(96));
-    let place = taken.intake.rings().next().unwrap();
+    let place = taken.slot_program.rings().next().unwrap();
     let open = |place| {
         let options = BpfRingOptions::default();
         let opened = right.run(|| BpfRing::open_slots(&name, &place, &options));
@@ -39,7 +39,7 @@ fn memory_has_one_reader_and_the_right_layout() {
         (BpfRingSetupStep::Map, ErrorKind::ResourceBusy)
     );
     taken.buffers.clear();
-    let place = taken.intake.rings().next().unwrap();
+    let place = taken.slot_program.rings().next().unwrap();
     let invalid = (BpfRingSetupStep::Map, ErrorKind::InvalidInput);
     for (index, slot_bytes) in [(1000, 128), (0, 100), (0, 4), (0, 16), (0, 1 << 31)] {
         let nowhere = wire::record::SlotRing {
@@ -71,7 +71,7 @@ impl PacketSink for Counting<'_> {
 fn nonsense_spoils_its_batch() {
     let [left, right] = Net::new().pair();
     let mut taken = take(&right, XdpAttachMode::Native, &SlotProgramOptions::new(96));
-    let place = taken.intake.rings().next().unwrap();
+    let place = taken.slot_program.rings().next().unwrap();
     let memory = Region::map_at(place.map, 0, 2 * page_bytes() + 128).unwrap();
     send(&left, &vec![frame(BROADCAST, 60); 200]);
     memory.word(2 * page_bytes()).store(0, Ordering::Relaxed);
@@ -113,7 +113,7 @@ fn what_somebody_else_writes_is_not_believed() {
     ] {
         for is_counted_first in [false, true] {
             let mut taken = take(&right, XdpAttachMode::Native, &options);
-            let place = taken.intake.rings().next().unwrap();
+            let place = taken.slot_program.rings().next().unwrap();
             let data_bytes = usize::try_from(SMALL_PACKETS).unwrap() * 128;
             let memory = Region::map_at(place.map, 0, 2 * page_bytes() + data_bytes).unwrap();
             let header = memory.word(2 * page_bytes());
@@ -135,7 +135,7 @@ fn what_somebody_else_writes_is_not_believed() {
     // How far the program has written.
     for begun in [1, 127, 129, 1 << 40, u64::MAX] {
         let mut taken = take(&right, XdpAttachMode::Native, &options);
-        let place = taken.intake.rings().next().unwrap();
+        let place = taken.slot_program.rings().next().unwrap();
         let memory = Region::map_at(place.map, 0, 2 * page_bytes()).unwrap();
         let written = memory.word64(page_bytes());
         written.store(begun, Ordering::Relaxed);

@@ -68,7 +68,7 @@ fn a_program_that_takes_packets_wakes_the_reader_where_the_driver_has_napi() {
     for more_flags in [0, libc::IFF_NAPI] {
         let host = Host::new("alone");
         let mut tap = tap(&host, more_flags);
-        let (intake, link, mut buffers) = take(&host, XdpAttachMode::Generic);
+        let (slot_program, link, mut buffers) = take(&host, XdpAttachMode::Generic);
         for frame in frames() {
             // From now on it counts as asleep.
             assert!(buffers.iter_mut().flat_map(read).next().is_none());
@@ -82,7 +82,10 @@ fn a_program_that_takes_packets_wakes_the_reader_where_the_driver_has_napi() {
             assert_eq!(seen[0].original_len as usize, frame.len());
         }
         assert_eq!(
-            (intake.counters().delivered, intake.counters().lost),
+            (
+                slot_program.counters().delivered,
+                slot_program.counters().lost
+            ),
             (3, 0)
         );
         drop(link);
@@ -90,15 +93,15 @@ fn a_program_that_takes_packets_wakes_the_reader_where_the_driver_has_napi() {
 }
 
 fn take(host: &Host, place: XdpAttachMode) -> (SlotProgram, XdpLink, Vec<BpfRing>) {
-    let intake = SlotProgram::load(&SlotProgramOptions::new(96)).unwrap();
+    let slot_program = SlotProgram::load(&SlotProgramOptions::new(96)).unwrap();
     let link = host
-        .run(|| XdpLink::attach(intake.program(), index(host), place))
+        .run(|| XdpLink::attach(slot_program.program(), index(host), place))
         .unwrap();
     let options = BpfRingOptions::default();
-    let buffers = (intake.rings())
+    let buffers = (slot_program.rings())
         .map(|place| host.run(|| BpfRing::open_slots("tap0", &place, &options)))
         .collect::<Result<_, _>>();
-    (intake, link, buffers.unwrap())
+    (slot_program, link, buffers.unwrap())
 }
 
 /// Waits until one of the buffers polls readable.

@@ -80,7 +80,7 @@ impl Handed {
             }
             Self::Slots(taken) => {
                 taken.first().refresh();
-                (taken.intake.counters(), *taken.first().counters())
+                (taken.slot_program.counters(), *taken.first().counters())
             }
         };
         assert_eq!((counts.delivered, counts.lost), (sent, 0));

@@ -9,25 +9,27 @@ use tapline_ring::{BpfRing, BpfRingOptions};
 pub struct Taken {
     pub buffers: Vec<BpfRing>,
     pub link: XdpLink,
-    pub intake: SlotProgram,
+    pub slot_program: SlotProgram,
 }
 
 /// Takes packets received by `host`.
 #[track_caller]
 pub fn take(host: &Host, place: XdpAttachMode, options: &SlotProgramOptions<'_>) -> Taken {
-    let intake = SlotProgram::load(options).unwrap_or_else(|error| panic!("{error}: {error:?}"));
-    let link = host.run(|| XdpLink::attach(intake.program(), host.interface().index.0, place));
+    let slot_program =
+        SlotProgram::load(options).unwrap_or_else(|error| panic!("{error}: {error:?}"));
+    let link =
+        host.run(|| XdpLink::attach(slot_program.program(), host.interface().index.0, place));
     let link = link.unwrap_or_else(|error| panic!("{error}: {error:?}"));
     let name = host.interface().name.to_string();
     let open = |place| {
         let buffer = host.run(|| BpfRing::open_slots(&name, &place, &BpfRingOptions::default()));
         buffer.unwrap_or_else(|error| panic!("{error}: {error:?}"))
     };
-    let buffers = intake.rings().map(open).collect();
+    let buffers = slot_program.rings().map(open).collect();
     Taken {
         buffers,
         link,
-        intake,
+        slot_program,
     }
 }
 

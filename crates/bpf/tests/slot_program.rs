@@ -16,7 +16,7 @@ const XDP_PASS: u32 = 2;
 
 /// Runs the program on a packet of `bytes` bytes that begins with `first`, `count` times.
 #[track_caller]
-fn run(intake: &SlotProgram, first: u8, bytes: u8, count: u32, verdict: u32) {
+fn run(program: &SlotProgram, first: u8, bytes: u8, count: u32, verdict: u32) {
     let packet: Vec<u8> = std::iter::once(first).chain(1..bytes).collect();
     let run = TestRun {
         data: &packet,
@@ -24,7 +24,7 @@ fn run(intake: &SlotProgram, first: u8, bytes: u8, count: u32, verdict: u32) {
     };
     for _ in 0..count {
         let mut after = vec![0; 256];
-        let result = intake.program().test_run(&run, &mut after).unwrap();
+        let result = program.program().test_run(&run, &mut after).unwrap();
         assert_eq!(result.return_value, verdict);
         assert_eq!(after[..result.data_bytes as usize], packet);
     }
@@ -36,14 +36,14 @@ fn load(options: &SlotProgramOptions<'_>) -> SlotProgram {
 }
 
 #[track_caller]
-fn assert_counts(intake: &SlotProgram, expected: [u64; 4]) {
+fn assert_counts(program: &SlotProgram, expected: [u64; 4]) {
     let XdpCounters {
         delivered: taken,
         unmatched: others,
         sampled_out,
         lost,
         ..
-    } = intake.counters();
+    } = program.counters();
     assert_eq!([taken, others, sampled_out, lost], expected);
 }
 
@@ -55,9 +55,9 @@ fn sevens() -> Vec<Insn<'static>> {
 #[test]
 fn every_packet_is_taken_and_counted() {
     for snaplen in [0, 1, 59, 60, 61, 96, SlotProgram::MAX_SNAPLEN, u32::MAX] {
-        let intake = load(&SlotProgramOptions::new(snaplen));
-        run(&intake, 7, 60, 5, XDP_DROP);
-        assert_counts(&intake, [5, 0, 0, 0]);
+        let program = load(&SlotProgramOptions::new(snaplen));
+        run(&program, 7, 60, 5, XDP_DROP);
+        assert_counts(&program, [5, 0, 0, 0]);
     }
 }
 
@@ -67,7 +67,7 @@ fn what_is_not_chosen_goes_where_others_go() {
         (UnmatchedAction::Pass, XDP_PASS),
         (UnmatchedAction::Drop, XDP_DROP),
     ] {
-        let intake = load(&SlotProgramOptions {
+        let program = load(&SlotProgramOptions {
             selection: PacketSelection {
                 code: &sevens(),
                 unmatched: others,
@@ -75,16 +75,16 @@ fn what_is_not_chosen_goes_where_others_go() {
             },
             ..SlotProgramOptions::new(96)
         });
-        run(&intake, 8, 60, 3, verdict);
-        run(&intake, 7, 60, 4, XDP_DROP);
-        assert_counts(&intake, [4, 3, 0, 0]);
+        run(&program, 8, 60, 3, verdict);
+        run(&program, 7, 60, 4, XDP_DROP);
+        assert_counts(&program, [4, 3, 0, 0]);
     }
 }
 
 #[test]
 fn what_sampling_leaves_out_goes_where_others_go() {
     pin_to_cpu(0).unwrap();
-    let intake = load(&SlotProgramOptions {
+    let program = load(&SlotProgramOptions {
         selection: PacketSelection {
             code: &sevens(),
             sampling: Some(Sampling::OneIn(NonZeroU32::new(3).unwrap())),
@@ -93,11 +93,11 @@ fn what_sampling_leaves_out_goes_where_others_go() {
         ..SlotProgramOptions::new(96)
     });
     for _ in 0..4 {
-        run(&intake, 7, 60, 1, XDP_DROP);
-        run(&intake, 8, 60, 1, XDP_PASS);
-        run(&intake, 7, 60, 2, XDP_PASS);
+        run(&program, 7, 60, 1, XDP_DROP);
+        run(&program, 8, 60, 1, XDP_PASS);
+        run(&program, 7, 60, 2, XDP_PASS);
     }
-    assert_counts(&intake, [4, 4, 8, 0]);
+    assert_counts(&program, [4, 4, 8, 0]);
 }
 
 /// The minimum memory per CPU is 64 KiB. A packet takes 128 bytes in one case and 512 in the other.
@@ -105,11 +105,11 @@ fn what_sampling_leaves_out_goes_where_others_go() {
 fn packets_that_find_no_room_are_dropped_and_counted() {
     pin_to_cpu(0).unwrap();
     for (snaplen, room) in [(96, 512), (97, 256), (480, 128)] {
-        let intake = load(&SlotProgramOptions {
+        let program = load(&SlotProgramOptions {
             buffer_bytes: 0,
             ..SlotProgramOptions::new(snaplen)
         });
-        run(&intake, 7, 200, 600, XDP_DROP);
-        assert_counts(&intake, [room, 0, 0, 600 - room]);
+        run(&program, 7, 200, 600, XDP_DROP);
+        assert_counts(&program, [room, 0, 0, 600 - room]);
     }
 }
