@@ -395,6 +395,35 @@ mod tests {
     use super::*;
 
     #[test]
+    fn names_in_summaries_are_taken_by_the_flags() {
+        use super::super::mode;
+        use tapline::capture::Mode;
+
+        for one in [
+            Backend::PacketV2,
+            Backend::PacketV3,
+            Backend::Xdp,
+            Backend::XdpRingbuf,
+        ] {
+            assert!(
+                matches!(backend(one.name()), Ok(BackendChoice::Ring(own)) if own == one),
+                "{one:?}"
+            );
+        }
+        for one in [Mode::Mirror, Mode::Drop] {
+            assert_eq!(mode(one.name()), Ok(one));
+        }
+        for one in [
+            TimestampSource::Kernel,
+            TimestampSource::Driver,
+            TimestampSource::Hardware,
+        ] {
+            let taken = timestamps(one.name()).expect("a source");
+            assert!(taken.source == one, "{one:?}");
+        }
+    }
+
+    #[test]
     fn loss_limits() {
         let limit = |text: &str| text.parse::<LossLimit>();
         assert_eq!(limit("0"), Ok(LossLimit::Packets(0)));
