@@ -395,4 +395,76 @@ TEST(Kinds, ABridgeFiltersVlans)
     EXPECT_THAT(output("bridge vlan show dev port0"), HasSubstr("20 PVID Egress Untagged"));
 }
 
+TEST(Kinds, AVxlanHasTheSettingsOfIp)
+{
+    const auto link = kernel()->link();
+    ASSERT_TRUE(link->add(LinkInfo().setName("vl0").setType("dummy")));
+    const std::pair<const char *, LinkInfo> vxlans[] = {
+        {"id 7 group 239.1.1.1 local 192.0.2.1 dev vl0 dstport 4789 srcport 40000 50000 nolearning proxy rsc l2miss l3miss "
+         "ttl 9 tos 0x10 ageing 77 maxaddress 1000 noudpcsum gbp df set",
+         LinkInfo()
+             .setVxlanId(7)
+             .setVxlanRemote("239.1.1.1")
+             .setVxlanLocal("192.0.2.1")
+             .setVxlanLink("vl0")
+             .setVxlanPort(4789)
+             .setVxlanPortRange("40000 50000")
+             .setVxlanLearning(false)
+             .setVxlanProxy(true)
+             .setVxlanRsc(true)
+             .setVxlanL2miss(true)
+             .setVxlanL3miss(true)
+             .setVxlanTtl(9)
+             .setVxlanTos(0x10)
+             .setVxlanAgeing(77s)
+             .setVxlanLimit(1000)
+             .setVxlanUdpCsum(false)
+             .setVxlanGbp(true)
+             .setVxlanDf(DontFragment::Set)},
+        {"id 8 remote 2001:db8::1 local 2001:db8::2 dstport 4789 learning ttl inherit ageing 0 flowlabel 5 udp6zerocsumtx "
+         "udp6zerocsumrx remcsumtx remcsumrx",
+         LinkInfo()
+             .setVxlanId(8)
+             .setVxlanRemote6("2001:db8::1")
+             .setVxlanLocal6("2001:db8::2")
+             .setVxlanPort(4789)
+             .setVxlanLearning(true)
+             .setVxlanTtlInherit(true)
+             .setVxlanAgeing(0s)
+             .setVxlanLabel(5)
+             .setVxlanUdpZeroCsum6Tx(true)
+             .setVxlanUdpZeroCsum6Rx(true)
+             .setVxlanRemcsumTx(true)
+             .setVxlanRemcsumRx(true)},
+        {"external vnifilter gpe dstport 4790",
+         // ip adds the last one.
+         LinkInfo()
+             .setVxlanExternal(true)
+             .setVxlanVnifilter(true)
+             .setVxlanGpe(true)
+             .setVxlanPort(4790)
+             .setVxlanLearning(false)},
+    };
+    const auto shown = [] {
+        const auto text = output("ip -json -details link show vx7");
+        const auto begin = text.find(R"("info_data":)");
+        return begin == std::string::npos ? text : text.substr(begin, text.find("}}", begin) - begin);
+    };
+    for (const auto &[words, settings] : vxlans) {
+        ASSERT_EQ(output(std::string("ip link add vx7 type vxlan ") + words), "");
+        const auto wanted = shown();
+        EXPECT_THAT(wanted, HasSubstr("info_data"));
+        ASSERT_EQ(output("ip link del vx7"), "");
+        const auto added = link->add(LinkInfo(settings).setName("vx7"));
+        ASSERT_TRUE(added) << words << ": " << added.error().describe();
+        EXPECT_EQ(shown(), wanted) << words;
+        // What is read of it makes the same one again.
+        const auto before = link->get(LinkInfo().setName("vx7")).value();
+        link->del(before).value();
+        ASSERT_TRUE(link->add(LinkInfo().setName("vx7").setVxlan(before.settable().vxlan))) << toString(before);
+        EXPECT_EQ(shown(), wanted) << words;
+        link->del(LinkInfo().setName("vx7")).value();
+    }
+}
+
 }  // namespace
