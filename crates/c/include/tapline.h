@@ -329,6 +329,27 @@ typedef uint8_t tapline_direction;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
+// A family of IP addresses. The values are those of AF_UNSPEC, AF_INET and AF_INET6.
+enum tapline_family
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // Both; of a host name the first address.
+  TAPLINE_FAMILY_ANY = 0,
+  // IPv4.
+  TAPLINE_FAMILY_IPV4 = 2,
+  // IPv6.
+  TAPLINE_FAMILY_IPV6 = 10,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum tapline_family tapline_family;
+#else
+typedef uint32_t tapline_family;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
 // The format of a capture file.
 enum tapline_format
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
@@ -727,7 +748,8 @@ typedef struct tapline_capture_options {
   const tapline_text *interfaces;
   // Number of the interfaces.
   size_t interface_count;
-  // Name of the network namespace of the interfaces. Default: that of the calling thread.
+  // The network namespace of the interfaces: its name below /run/netns, or a path such as /proc/PID/ns/net. Default: that of
+  // the calling thread. Requires CAP_SYS_ADMIN.
   tapline_text netns;
   // Packets to capture, in the language of pcap-filter(7). Default: all.
   tapline_text filter;
@@ -912,6 +934,9 @@ typedef struct tapline_count_options {
   // Maximum number of groups of all classes, at most 2^24 or what fits into a quarter of the memory. Packets of further
   // groups count as others. Default: 4096. Must be 0 without `by`, otherwise INVALID_ARGUMENT.
   uint32_t max_groups;
+  // The network namespace of the interfaces: its name below /run/netns, or a path such as /proc/PID/ns/net. Default: that of
+  // the calling thread. Requires CAP_SYS_ADMIN.
+  tapline_text netns;
 } tapline_count_options;
 
 // The packets of a class.
@@ -1017,7 +1042,8 @@ typedef struct tapline_netlink_options {
 typedef struct tapline_ping_options {
   // `sizeof(tapline_ping_options)`.
   size_t size;
-  // Host names, addresses, prefixes (`192.0.2.0/28`) and ranges (`192.0.2.1-192.0.2.9`).
+  // Host names, addresses, prefixes (`192.0.2.0/28`) and ranges (`192.0.2.1-192.0.2.9`). Each address is one target, in the
+  // order in which they are first mentioned: see `tapline_ping_target_name`.
   const tapline_text *targets;
   // Number of the targets.
   size_t target_count;
@@ -1042,6 +1068,15 @@ typedef struct tapline_ping_options {
   uint32_t dont_fragment;
   // Not 0: keep a histogram for each target, for its quantiles.
   uint32_t histograms;
+  // The network namespace to ping in and to look up host names in: its name below /run/netns, or a path such as
+  // /proc/PID/ns/net. Default: that of the calling thread. Requires CAP_SYS_ADMIN.
+  tapline_text netns;
+  // Source address of the probes to targets of its family. Default: the kernel selects it.
+  tapline_text source;
+  // Type of service or traffic class, at most 255. Default: 0.
+  uint32_t tos;
+  // A `tapline_family`: that of the addresses of host names. Other addresses among the targets must have it, too.
+  uint32_t family;
 } tapline_ping_options;
 
 // Something that happened in a run.
@@ -1117,7 +1152,8 @@ typedef struct tapline_sender_options {
   size_t size;
   // Name of the interface.
   tapline_text interface;
-  // Name of its network namespace. Default: that of the calling thread.
+  // Its network namespace: its name below /run/netns, or a path such as /proc/PID/ns/net. Default: that of the calling
+  // thread. Requires CAP_SYS_ADMIN.
   tapline_text netns;
   // The rate, in units of `rate_unit`: of `PACKETS`, `BITS` and `WIRE_BITS`. Must be 0 with the others, otherwise
   // INVALID_ARGUMENT.
@@ -1329,7 +1365,7 @@ tapline_status tapline_capture_close(struct tapline_capture *capture,
 // Attaches a program to each interface, which counts from here on. No packet is copied. Close it with
 // `tapline_count_close`.
 //
-// Privileges: CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON. Kernel: Linux 5.9.
+// Privileges: CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON; CAP_SYS_ADMIN to enter a network namespace. Kernel: Linux 5.9.
 //
 // Errors: NOT_FOUND without such an interface, SYNTAX of a filter, PRIVILEGE, UNSUPPORTED, INVALID_ARGUMENT.
 //
@@ -1781,10 +1817,11 @@ tapline_status tapline_watch_close(struct tapline_watch *watch, struct tapline_e
 // Opens a run: its first probe is due at once. Host names are resolved here, which may take seconds. Close it with
 // `tapline_ping_finish`.
 //
-// Privileges: CAP_NET_RAW, or a process group within `net.ipv4.ping_group_range`.
+// Privileges: CAP_NET_RAW, or a process group within `net.ipv4.ping_group_range`; CAP_SYS_ADMIN to enter a network namespace.
 //
-// Errors: SYNTAX of a target; NOT_FOUND for a host name that does not exist or has no address; SYSTEM if the resolver does not
-// answer, and with ENOMEM if there is no memory for the statistics of all targets; INVALID_ARGUMENT, PRIVILEGE.
+// Errors: SYNTAX of a target; NOT_FOUND for a host name that does not exist or has no address of the family; SYSTEM if the
+// resolver does not answer, if this host does not have the source address, and with ENOMEM if there is no memory for the
+// statistics of all targets; INVALID_ARGUMENT, PRIVILEGE.
 //
 // Threads: any.
 tapline_status tapline_ping_open(const struct tapline_ping_options *ping_options,
@@ -1812,13 +1849,22 @@ tapline_status tapline_ping_stats_read(struct tapline_ping *ping,
                                        struct tapline_error **error);
 
 // The account of the target at position `target` so far. A prefix or range is as many targets as it has addresses.
-// Returns END behind the last one.
+// Returns END behind the last target.
 //
 // Threads: one at a time with this handle.
 tapline_status tapline_ping_target_stats(struct tapline_ping *ping,
                                          uint32_t target,
                                          struct tapline_ping_stats *out_stats,
                                          struct tapline_error **error);
+
+// Lends the host name of the target at position `target`, or null if it was given as an address. It is valid until the next
+// call with this handle other than `tapline_ping_stop`. Returns END behind the last target.
+//
+// Threads: one at a time with this handle.
+tapline_status tapline_ping_target_name(struct tapline_ping *ping,
+                                        uint32_t target,
+                                        const char **out_name,
+                                        struct tapline_error **error);
 
 // Ends the run: probes in flight stay unanswered.
 //

@@ -78,7 +78,8 @@ pub struct tapline_capture_options<'a> {
     pub interfaces: *const Text<'a>,
     /// Number of the interfaces.
     pub interface_count: usize,
-    /// Name of the network namespace of the interfaces. Default: that of the calling thread.
+    /// The network namespace of the interfaces: its name below /run/netns, or a path such as /proc/PID/ns/net. Default: that of
+    /// the calling thread. Requires CAP_SYS_ADMIN.
     pub netns: Text<'a>,
     /// Packets to capture, in the language of pcap-filter(7). Default: all.
     pub filter: Text<'a>,
@@ -187,7 +188,7 @@ pub unsafe fn wanted(given: &tapline_capture_options<'_>) -> Result<CaptureOptio
         wanted = wanted.interface(name.required("the name of an interface")?);
     }
     if let Some(name) = given.netns.optional("netns")? {
-        wanted.namespace = Some(namespace::named(name)?);
+        wanted.namespace = Some(namespace::named_or_at(name)?);
     }
     if let Some(text) = given.filter.optional("filter")? {
         wanted = wanted.filter(text)?;

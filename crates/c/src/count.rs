@@ -16,6 +16,7 @@ use crate::error::{c_string, tapline_error};
 use crate::failure::Error;
 use crate::guard::guard;
 use crate::handle::{Kind, Object, Table};
+use crate::namespace;
 use crate::status::tapline_status;
 
 /// Programs in the kernel that count packets.
@@ -107,6 +108,9 @@ pub struct tapline_count_options<'a> {
     /// Maximum number of groups of all classes, at most 2^24 or what fits into a quarter of the memory. Packets of further
     /// groups count as others. Default: 4096. Must be 0 without `by`, otherwise INVALID_ARGUMENT.
     pub max_groups: u32,
+    /// The network namespace of the interfaces: its name below /run/netns, or a path such as /proc/PID/ns/net. Default: that of
+    /// the calling thread. Requires CAP_SYS_ADMIN.
+    pub netns: Text<'a>,
 }
 
 // SAFETY: `repr(C)`, its size first, and integers and pointers after it: zeros are the defaults.
@@ -302,7 +306,7 @@ unsafe fn wanted_options(given: &tapline_count_options<'_>) -> Result<CountOptio
 /// Attaches a program to each interface, which counts from here on. No packet is copied. Close it with
 /// `tapline_count_close`.
 ///
-/// Privileges: CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON. Kernel: Linux 5.9.
+/// Privileges: CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON; CAP_SYS_ADMIN to enter a network namespace. Kernel: Linux 5.9.
 ///
 /// Errors: NOT_FOUND without such an interface, SYNTAX of a filter, PRIVILEGE, UNSUPPORTED, INVALID_ARGUMENT.
 ///
@@ -319,7 +323,8 @@ pub unsafe extern "C" fn tapline_count_open(
         let given = unsafe { options(count_options) }?;
         // SAFETY: its fields come from C.
         let wanted = unsafe { wanted_options(&given) }?;
-        let count = Count::open(wanted)?;
+        let netns = given.netns.optional("netns")?;
+        let count = namespace::run_in(netns, || Ok(Count::open(wanted)?))?;
         let names = count.classes().map(|class| c_string(&class.name)).collect();
         let stopper = count.stopper();
         let open = Open {

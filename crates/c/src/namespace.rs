@@ -38,11 +38,14 @@ impl Home {
     }
 }
 
-/// The namespace with this name below /run/netns.
+/// The namespace with this name below /run/netns, or at this path.
 ///
 /// # Errors
 /// No such namespace, a privilege is missing, or `name` cannot be one.
-pub fn named(name: &str) -> Result<Namespace, Error> {
+pub fn named_or_at(name: &str) -> Result<Namespace, Error> {
+    if name.contains('/') {
+        return Namespace::open(name).map_err(|error| of_system(&error));
+    }
     Namespace::named(name).map_err(|error| match error.source.kind() {
         ErrorKind::InvalidInput => {
             Error::argument(format!("{name:?} is not the name of a network namespace"))
@@ -51,23 +54,28 @@ pub fn named(name: &str) -> Result<Namespace, Error> {
     })
 }
 
+/// Runs `job` in the namespace that C names, or on the calling thread without a name.
+///
+/// # Errors
+/// As [`named_or_at`], and those of `job`.
+pub fn run_in<T: Send>(
+    name: Option<&str>,
+    job: impl FnOnce() -> Result<T, Error> + Send,
+) -> Result<T, Error> {
+    match name {
+        None => job(),
+        Some(name) => {
+            let done = named_or_at(name)?.run(job);
+            done.map_err(|error| of_system(&error))?
+        }
+    }
+}
+
 fn of_system(error: &NamespaceError) -> Error {
     let failed = Error::system(error);
     match failed.status {
         tapline_status::Privilege => failed.hint("requires CAP_SYS_ADMIN, to enter the namespace"),
         tapline_status::NotFound => failed.hint("'ip netns' lists the namespaces"),
         _ => failed,
-    }
-}
-
-/// The namespace with this name, or at this path.
-///
-/// # Errors
-/// As [`named`].
-pub fn named_or_at(name: &str) -> Result<Namespace, Error> {
-    if name.contains('/') {
-        Namespace::open(name).map_err(|error| of_system(&error))
-    } else {
-        named(name)
     }
 }

@@ -1,10 +1,11 @@
 //! Ping.
 
-use std::ffi::{c_char, c_int};
+use std::ffi::{CString, c_char, c_int};
 use std::io::ErrorKind;
 use std::mem::MaybeUninit;
 use std::net::IpAddr;
 use std::os::fd::{AsFd, AsRawFd};
+use std::ptr;
 use std::time::Duration;
 
 use tapline::Stopper;
@@ -13,54 +14,17 @@ use tapline::ping::{
     AnswerMessage, Classification, Ping, PingError, PingEvent, Probe, ProbeCounts, Prober,
 };
 
-use crate::arguments::{Options, Output, Text, array, options, put};
-use crate::error::tapline_error;
+use crate::arguments::{Output, options, put};
+use crate::error::{c_string, tapline_error};
 use crate::failure::Error;
 use crate::guard::guard;
 use crate::handle::{Kind, Object, Table};
 use crate::packet::TAPLINE_UNKNOWN;
+use crate::ping_options::{self, tapline_ping_options};
 use crate::status::tapline_status;
 
 /// A run of probes to one host, or to a million.
 pub struct tapline_ping(());
-
-/// What to ping, and how.
-#[derive(Clone, Copy)]
-#[repr(C)]
-pub struct tapline_ping_options<'a> {
-    /// `sizeof(tapline_ping_options)`.
-    pub size: usize,
-    /// Host names, addresses, prefixes (`192.0.2.0/28`) and ranges (`192.0.2.1-192.0.2.9`).
-    pub targets: *const Text<'a>,
-    /// Number of the targets.
-    pub target_count: usize,
-    /// Time between two probes to one target. Default: 1 s.
-    pub interval_ns: u64,
-    /// Time after which a reply is late. Default: 1 s.
-    pub timeout_ns: u64,
-    /// Time after which no more probes are sent. Default: never.
-    pub max_ns: u64,
-    /// Probes to each target. Default: until stopped.
-    pub count: u32,
-    /// Payload length, 3 to 65507. Default: 56. With less than 16, replies are verified by a shorter tag, and each target
-    /// takes at least 512 bytes more.
-    pub payload_bytes: u32,
-    /// Maximum probes per second to all targets together. Default: 10 000.
-    pub rate_pps: u32,
-    /// TTL or hop limit. Default: the kernel's.
-    pub ttl: u32,
-    /// Interface to send and receive on. Default: the kernel routes.
-    pub interface: Text<'a>,
-    /// Not 0: forbid fragmentation of probes.
-    pub dont_fragment: u32,
-    /// Not 0: keep a histogram for each target, for its quantiles.
-    pub histograms: u32,
-}
-
-// SAFETY: `repr(C)`, its size first, and integers and pointers after it: zeros are the defaults.
-unsafe impl Options for tapline_ping_options<'_> {
-    const NAME: &'static str = "tapline_ping_options";
-}
 
 /// What happened.
 #[derive(Clone, Copy, Debug)]
@@ -156,6 +120,8 @@ struct Open {
     ping: Ping,
     /// The last events, lent to C until the next call.
     events: Vec<tapline_ping_event>,
+    /// The last name, lent likewise.
+    name: Option<CString>,
 }
 
 impl Object for Open {
@@ -196,7 +162,9 @@ fn status_of(wrong: &TargetErrorKind) -> Option<tapline_status> {
         TargetErrorKind::Unresolved { .. } | TargetErrorKind::NoAddress => {
             Some(tapline_status::NotFound)
         }
-        TargetErrorKind::TooMany { .. } => Some(tapline_status::InvalidArgument),
+        TargetErrorKind::TooMany { .. } | TargetErrorKind::WrongFamily => {
+            Some(tapline_status::InvalidArgument)
+        }
         _ => Some(tapline_status::Syntax),
     }
 }
@@ -336,10 +304,11 @@ impl tapline_ping_stats {
 /// Opens a run: its first probe is due at once. Host names are resolved here, which may take seconds. Close it with
 /// `tapline_ping_finish`.
 ///
-/// Privileges: CAP_NET_RAW, or a process group within `net.ipv4.ping_group_range`.
+/// Privileges: CAP_NET_RAW, or a process group within `net.ipv4.ping_group_range`; CAP_SYS_ADMIN to enter a network namespace.
 ///
-/// Errors: SYNTAX of a target; NOT_FOUND for a host name that does not exist or has no address; SYSTEM if the resolver does not
-/// answer, and with ENOMEM if there is no memory for the statistics of all targets; INVALID_ARGUMENT, PRIVILEGE.
+/// Errors: SYNTAX of a target; NOT_FOUND for a host name that does not exist or has no address of the family; SYSTEM if the
+/// resolver does not answer, if this host does not have the source address, and with ENOMEM if there is no memory for the
+/// statistics of all targets; INVALID_ARGUMENT, PRIVILEGE.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -352,45 +321,13 @@ pub unsafe extern "C" fn tapline_ping_open(
         let out_ping = out_ping.ok_or_else(|| Error::null("out_ping"))?;
         // SAFETY: an option struct of C.
         let given = unsafe { options(ping_options) }?;
-        // SAFETY: an array of C.
-        let targets = unsafe { array(given.targets, given.target_count, "targets") }?;
-        if targets.is_empty() {
-            return Err(Error::argument("there are no targets"));
-        }
-        let targets = targets.iter().map(|target| target.required("a target"));
-        let targets = targets.collect::<Result<Vec<_>, _>>()?;
-        let time = |ns: u64| (ns > 0).then(|| Duration::from_nanos(ns));
-        let number = |given: u32| (given > 0).then_some(given);
-        let mut wanted = tapline::ping(targets)
-            .count(number(given.count))
-            .duration(time(given.max_ns))
-            .dont_fragment(given.dont_fragment != 0)
-            .histograms(given.histograms != 0);
-        if let Some(interval) = time(given.interval_ns) {
-            wanted = wanted.interval(interval);
-        }
-        if let Some(timeout) = time(given.timeout_ns) {
-            wanted = wanted.timeout(timeout);
-        }
-        if let Some(bytes) = number(given.payload_bytes) {
-            wanted = wanted.payload_bytes(bytes as usize);
-        }
-        if let Some(rate) = number(given.rate_pps) {
-            wanted = wanted.rate_pps(rate);
-        }
-        if let Some(ttl) = number(given.ttl) {
-            let ttl = u8::try_from(ttl)
-                .map_err(|_| Error::argument(format!("ttl is {ttl}, not between 1 and 255")))?;
-            wanted = wanted.ttl(ttl);
-        }
-        if let Some(name) = given.interface.optional("interface")? {
-            wanted = wanted.interface(name);
-        }
-        let ping = wanted.open()?;
+        // SAFETY: its strings come from C.
+        let ping = unsafe { ping_options::open(&given) }?;
         let stopper = ping.stopper();
         let open = Open {
             ping,
             events: Vec::new(),
+            name: None,
         };
         out_ping.write(Open::table().insert(open, stopper)?);
         Ok(tapline_status::Ok)
@@ -459,7 +396,7 @@ pub unsafe extern "C" fn tapline_ping_stats_read(
 }
 
 /// The account of the target at position `target` so far. A prefix or range is as many targets as it has addresses.
-/// Returns END behind the last one.
+/// Returns END behind the last target.
 ///
 /// Threads: one at a time with this handle.
 #[unsafe(no_mangle)]
@@ -484,6 +421,31 @@ pub unsafe extern "C" fn tapline_ping_target_stats(
         // SAFETY: a struct of C.
         unsafe { stats.write_to(out_stats) }?;
         Ok(tapline_status::Ok)
+    })
+}
+
+/// Lends the host name of the target at position `target`, or null if it was given as an address. It is valid until the next
+/// call with this handle other than `tapline_ping_stop`. Returns END behind the last target.
+///
+/// Threads: one at a time with this handle.
+#[unsafe(no_mangle)]
+pub extern "C" fn tapline_ping_target_name(
+    ping: *mut tapline_ping,
+    target: u32,
+    out_name: Option<&mut MaybeUninit<*const c_char>>,
+    error: Option<&mut MaybeUninit<*mut tapline_error>>,
+) -> tapline_status {
+    guard(error, || {
+        let out_name = out_name.ok_or_else(|| Error::null("out_name"))?;
+        Open::table().with(ping, |open| {
+            let targets = open.ping.statistics().targets();
+            if target >= targets.len() {
+                return Ok(tapline_status::End);
+            }
+            open.name = targets.name(target).map(c_string);
+            out_name.write(open.name.as_ref().map_or(ptr::null(), |name| name.as_ptr()));
+            Ok(tapline_status::Ok)
+        })
     })
 }
 

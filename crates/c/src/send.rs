@@ -72,7 +72,8 @@ pub struct tapline_sender_options<'a> {
     pub size: usize,
     /// Name of the interface.
     pub interface: Text<'a>,
-    /// Name of its network namespace. Default: that of the calling thread.
+    /// Its network namespace: its name below /run/netns, or a path such as /proc/PID/ns/net. Default: that of the calling
+    /// thread. Requires CAP_SYS_ADMIN.
     pub netns: Text<'a>,
     /// The rate, in units of `rate_unit`: of `PACKETS`, `BITS` and `WIRE_BITS`. Must be 0 with the others, otherwise
     /// INVALID_ARGUMENT.
@@ -314,7 +315,7 @@ pub unsafe extern "C" fn tapline_sender_open(
         let home = match given.netns.optional("netns")? {
             None => Home::here(),
             Some(name) => {
-                let namespace = namespace::named(name)?;
+                let namespace = namespace::named_or_at(name)?;
                 wanted = wanted.namespace(namespace.clone());
                 Home::Known(namespace)
             }

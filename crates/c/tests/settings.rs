@@ -202,10 +202,13 @@ fn xdp_takes_packets_away_or_copies_them() {
     }
 }
 
-/// A command that runs the program in a mount namespace in which `blue` is a network namespace with `b0`, the peer of `a0`.
+/// A command that runs the program in a mount namespace in which `blue` is a network namespace with `b0`, the peer of `a0`. Only
+/// there are 198.51.100.7 and fe80::7.
 fn with_namespace(program: &Checked, host: &Host) -> Command {
     const SCRIPT: &str = "mount -t tmpfs none /run && ip netns add blue && \
-        ip link add a0 type veth peer name b0 netns blue && ip -n blue link set b0 up && ip link set a0 up && exec \"$@\"";
+        ip link add a0 type veth peer name b0 netns blue && ip -n blue link set b0 up && ip link set a0 up && \
+        ip -n blue link set lo up && ip -n blue address add 198.51.100.7/32 dev lo && \
+        ip -n blue address add fe80::7/64 dev b0 nodad && exec \"$@\"";
     let mut command = host.command("/usr/bin/unshare");
     command
         .args(["--mount", "sh", "-c", SCRIPT, "sh"])
@@ -229,6 +232,31 @@ fn jobs_work_in_a_named_namespace() {
         let words = "send netns=blue interface=b0 count=9 bytes=60";
         let printed = begin(with_namespace(&program, &host), words).finish();
         assert_eq!(printed, ["9 accepted, 0 truncated, 0 skipped"]);
+
+        let host = Host::new("alone");
+        let words = "count netns=/run/netns/blue interface=b0 max_packets=8";
+        let mut running = begin(with_namespace(&program, &host), words);
+        running.ready();
+        let peer = host.netlink().link_named("a0").expect("a0").ifindex();
+        let sent = host.run(|| send_frames(peer, frames(70, 8)));
+        sent.expect("frames are sent");
+        assert_eq!(running.finish(), ["8 packets, 560 bytes"]);
+
+        for (netns, target, printed) in [
+            ("blue", "198.51.100.7", "3 sent, 3 received, no quantiles"),
+            (
+                "/run/netns/blue",
+                "fe80::7%b0",
+                "3 sent, 3 received, no quantiles",
+            ),
+            ("red", "198.51.100.7", "status -6"),
+            ("..", "198.51.100.7", "status -1"),
+        ] {
+            let host = Host::new("alone");
+            let words = format!("ping netns={netns} target={target} count=3 interval_ns=1000000");
+            let pinged = begin(with_namespace(&program, &host), &words).finish();
+            assert_eq!(pinged, [printed], "{words}");
+        }
     }
 }
 
@@ -330,6 +358,20 @@ fn probes_are_as_chosen() {
             "3 sent, 3 received, no quantiles"
         );
         assert_eq!(running.finish()[..3], packets(142, 3));
+        left.ip("address add 198.51.100.9/32 dev left0");
+        right.ip(&format!(
+            "route add 198.51.100.9 via {}",
+            left.interface().v4
+        ));
+        let filter = "filter=icmp[0]==8&&ip[1]==40&&ip[12:4]==0xc6336409";
+        let words = "interface=right0 direction=1 max_packets=3";
+        let running = capture(&program, &right, &format!("{words} {filter}"));
+        assert_eq!(
+            pinged("count=3 tos=40 source=198.51.100.9"),
+            "3 sent, 3 received, no quantiles"
+        );
+        // 56 bytes behind these headers.
+        assert_eq!(running.finish()[..3], packets(98, 3));
         assert_eq!(
             pinged("count=3 histograms=1"),
             "3 sent, 3 received, quantiles"
@@ -371,6 +413,53 @@ fn an_unknown_host_a_resolver_without_an_answer_and_a_wrong_text_have_different_
             command.arg(&file).arg(&program.path);
             let printed = begin(command, &format!("ping target={target}")).finish();
             assert_eq!(printed, [format!("status {status}")], "{sources} {target}");
+        }
+    }
+}
+
+#[test]
+fn a_name_has_the_address_of_the_chosen_family() {
+    const HOSTS: &str = "::1 both.test\n127.0.0.7 both.test\n127.0.0.8 four.test\n";
+    const SCRIPT: &str = "mount --bind \"$1\" /etc/nsswitch.conf && mount --bind \"$2\" /etc/hosts && \
+        ip link set lo up && shift 2 && exec \"$@\"";
+    for program in programs() {
+        let host = Host::new("alone");
+        let folder = tempfile::tempdir().expect("a folder");
+        let [sources, hosts] = ["nsswitch.conf", "hosts"].map(|name| folder.path().join(name));
+        fs::write(&sources, "hosts: files\n").expect("a file");
+        fs::write(&hosts, HOSTS).expect("a file");
+        let expected: [(&str, &[&str]); 6] = [
+            (
+                "target=both.test family=2",
+                &["both.test 127.0.0.7", "1 sent, 1 received"],
+            ),
+            (
+                "target=both.test family=10",
+                &["both.test ::1", "1 sent, 1 received"],
+            ),
+            // Another address, and the same one.
+            (
+                "target=four.test also=127.0.0.9",
+                &["four.test 127.0.0.8", "- 127.0.0.9", "2 sent, 2 received"],
+            ),
+            (
+                "target=four.test also=127.0.0.8",
+                &["four.test 127.0.0.8", "1 sent, 1 received"],
+            ),
+            // Not found, and an address of another family.
+            ("target=four.test family=10", &["status -6"]),
+            ("target=127.0.0.1 family=10", &["status -1"]),
+        ];
+        for (words, printed) in expected {
+            let mut command = host.command("/usr/bin/unshare");
+            command.args(["--mount", "sh", "-c", SCRIPT, "sh"]);
+            command.args([&sources, &hosts, &program.path]);
+            let words = format!("ping count=1 names=1 {words}");
+            let pinged = begin(command, &words).finish();
+            let pinged = pinged
+                .iter()
+                .map(|line| line.trim_end_matches(", no quantiles"));
+            assert_eq!(pinged.collect::<Vec<_>>(), printed, "{words}");
         }
     }
 }

@@ -17,7 +17,7 @@ namespace tapline {
 struct capture_options {
     /// Names of the interfaces; at least one.
     std::vector<std::string> interfaces;
-    /// Name of their network namespace. Default: that of the calling thread.
+    /// Their network namespace: a name below /run/netns, or a path. Default: that of the calling thread.
     std::optional<std::string> netns = {};
     /// Packets to capture, in the language of pcap-filter(7). Default: all.
     std::string filter = {};

@@ -18,6 +18,8 @@ namespace tapline {
 struct count_options {
     /// Names of the interfaces; at least one.
     std::vector<std::string> interfaces;
+    /// Their network namespace: a name below /run/netns, or a path. Default: that of the calling thread.
+    std::optional<std::string> netns = {};
     /// The classes: a name and a filter, which may be empty. Default: `all`.
     std::vector<std::pair<std::string, std::string>> classes = {};
     /// Length of an interval. Default: 1 s.
@@ -62,6 +64,7 @@ public:
         for (const auto &[name, filter] : options.classes) {
             classes.push_back({text("classes", name), text("classes", filter)});
         }
+        const char *const netns = text("netns", options.netns);
         if (auto wrong = text.wrong()) {
             return *std::move(wrong);
         }
@@ -77,6 +80,7 @@ public:
         raw.layer = options.layer;
         raw.by = options.by;
         raw.max_groups = options.max_groups;
+        raw.netns = netns;
         ::tapline_count *opened = nullptr;
         auto status = call(&::tapline_count_open, &raw, &opened);
         if (!status) {

@@ -15,8 +15,12 @@ namespace tapline {
 
 /// What to ping, and how. See `tapline_ping_options` for the defaults.
 struct ping_options {
-    /// Host names, addresses, prefixes and ranges.
+    /// Host names, addresses, prefixes and ranges. Each address is one target.
     std::vector<std::string> targets;
+    /// The family of the addresses of host names. Other addresses must have it, too.
+    ::tapline_family family = TAPLINE_FAMILY_ANY;
+    /// The network namespace to ping in: a name below /run/netns, or a path. Default: that of the calling thread.
+    std::optional<std::string> netns = {};
     /// Probes to each target. Default: until stopped.
     std::uint32_t count = 0;
     std::chrono::nanoseconds interval = {};
@@ -25,7 +29,11 @@ struct ping_options {
     std::uint32_t payload_bytes = 0;
     std::uint32_t rate_pps = 0;
     std::uint8_t ttl = 0;
+    /// Type of service or traffic class.
+    std::uint8_t tos = 0;
     std::optional<std::string> interface = {};
+    /// Source address of the probes to targets of its family.
+    std::optional<std::string> source = {};
     bool dont_fragment = false;
     bool histograms = false;
 };
@@ -134,7 +142,11 @@ public:
         raw.payload_bytes = options.payload_bytes;
         raw.rate_pps = options.rate_pps;
         raw.ttl = options.ttl;
+        raw.tos = options.tos;
+        raw.family = options.family;
         raw.interface = text("interface", options.interface);
+        raw.source = text("source", options.source);
+        raw.netns = text("netns", options.netns);
         if (auto wrong = text.wrong()) {
             return *std::move(wrong);
         }
@@ -173,6 +185,16 @@ public:
             return std::move(status).error();
         }
         return *status == TAPLINE_STATUS_END ? std::optional<ping_stats>() : std::optional(ping_stats(raw));
+    }
+
+    /// The host name of a target; none if it was given as an address, and behind the last one.
+    result<std::optional<std::string>> name(std::uint32_t index) const {
+        const char *found = nullptr;
+        auto status = call(&::tapline_ping_target_name, handle_.get(), index, &found);
+        if (!status) {
+            return std::move(status).error();
+        }
+        return found == nullptr ? std::optional<std::string>() : std::optional<std::string>(found);
     }
 
     /// Ends the run. Any thread.

@@ -53,6 +53,7 @@ private:
 /// What to send on, and how.
 struct sender_options {
     std::string interface;
+    /// Its network namespace: a name below /run/netns, or a path. Default: that of the calling thread.
     std::optional<std::string> netns = {};
     std::uint64_t rate = 0;
     ::tapline_rate rate_unit = TAPLINE_RATE_MAX;

@@ -198,7 +198,7 @@ void pingers()
 {
     FAILS(INVALID_ARGUMENT, tapline::pinger::open({.targets = {}}));
     auto pinger = tapline::pinger::open({.targets = {"127.0.0.1"}, .count = 1}).value();
-    CHECK(!pinger.target(1).value());
+    CHECK(!pinger.target(1).value() && !pinger.name(0).value() && !pinger.name(1).value());
     {
         // Between two probes there are no events, and a negative time does not wait for them: an empty batch, and no end.
         auto run = tapline::pinger::open({.targets = {"127.0.0.1"}, .count = 2, .interval = 2s}).value();
@@ -213,6 +213,7 @@ void pingers()
     FAILS(INVALID_HANDLE, pinger.next_batch(0ns));
     FAILS(INVALID_HANDLE, pinger.stats());
     FAILS(INVALID_HANDLE, pinger.target(0));
+    FAILS(INVALID_HANDLE, pinger.name(0));
     FAILS(INVALID_HANDLE, pinger.stop());
     FAILS(INVALID_HANDLE, pinger.finish());
     CHECK(pinger.fd() == -1);

@@ -82,6 +82,30 @@ static void refused(char **words) {
         .size = sizeof options, .interfaces = interfaces, .interface_count = 1, .max_groups = 9};
     tapline_count *counter = NULL;
     FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "max_groups", tapline_count_open(&options, &counter, &error));
+    options.max_groups = 0;
+    options.netns = "nowhere";
+    FAILS(TAPLINE_STATUS_NOT_FOUND, "nowhere", tapline_count_open(&options, &counter, &error));
+
+    const char *targets[] = {"127.0.0.1"};
+    const struct {
+        tapline_ping_options options;
+        const char *text;
+    } pings[] = {
+        {{.ttl = 256}, "ttl is 256, not between 1 and 255"},
+        {{.tos = 256}, "tos is 256, not between 0 and 255"},
+        {{.family = 1}, "family is 1, which is not one of its values"},
+        {{.family = TAPLINE_FAMILY_IPV6}, "127.0.0.1 has the wrong address family"},
+        {{.source = "here"}, "source is \"here\", which is not an IP address"},
+        {{.netns = ""}, "\"\" is not the name of a network namespace"},
+    };
+    for (size_t at = 0; at < sizeof pings / sizeof *pings; at++) {
+        tapline_ping_options wrong = pings[at].options;
+        wrong.size = sizeof wrong;
+        wrong.targets = targets;
+        wrong.target_count = 1;
+        tapline_ping *ping = NULL;
+        FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, pings[at].text, tapline_ping_open(&wrong, &ping, &error));
+    }
 }
 
 /* What SIGINT stops. */

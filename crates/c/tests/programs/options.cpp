@@ -7,6 +7,7 @@
 
 #include <tapline/capture.hpp>
 #include <tapline/count.hpp>
+#include <tapline/ping.hpp>
 #include <tapline/send.hpp>
 
 #include "check.h"
@@ -56,6 +57,10 @@ void refused(char **words) {
     fails(tapline::sender::open({.interface = name, .rate = 10, .rate_unit = TAPLINE_RATE_ABSOLUTE}), "rate is 10",
           "leave rate at 0");
     fails(tapline::counter::open({.interfaces = {name}, .max_groups = 9}), "max_groups", "set by");
+    fails(tapline::counter::open({.interfaces = {name}, .netns = std::string("a\0b", 3)}), "netns contains a zero byte", "");
+    const auto family = TAPLINE_FAMILY_IPV6;
+    fails(tapline::pinger::open({.targets = {"127.0.0.1"}, .family = family}), "wrong address family", "");
+    fails(tapline::pinger::open({.targets = {"127.0.0.1"}, .source = "here"}), "source is \"here\"", "");
 }
 
 }  // namespace

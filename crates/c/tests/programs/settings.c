@@ -121,11 +121,11 @@ static void send_packets(char **words) {
 }
 
 static void ping(char **words) {
-    const char *const targets[] = {text(words, "target")};
+    const char *const targets[] = {text(words, "target"), text(words, "also")};
     const tapline_ping_options options = {
         .size = sizeof options,
         .targets = targets,
-        .target_count = 1,
+        .target_count = targets[1] == NULL ? 1 : 2,
         .interval_ns = number(words, "interval_ns"),
         .timeout_ns = number(words, "timeout_ns"),
         .max_ns = number(words, "max_ns"),
@@ -136,6 +136,10 @@ static void ping(char **words) {
         .interface = text(words, "interface"),
         .dont_fragment = (uint32_t)number(words, "dont_fragment"),
         .histograms = (uint32_t)number(words, "histograms"),
+        .netns = text(words, "netns"),
+        .source = text(words, "source"),
+        .tos = (uint32_t)number(words, "tos"),
+        .family = (uint32_t)number(words, "family"),
     };
     const uint64_t start_ns = monotonic_ns();
     tapline_ping *ping = NULL;
@@ -153,9 +157,45 @@ static void ping(char **words) {
     CHECK(monotonic_ns() - start_ns >= number(words, "least_ns"));
     tapline_ping_stats target = {.size = sizeof target}, all = {.size = sizeof all};
     OK(tapline_ping_target_stats(ping, 0, &target, &error));
+    const char *name = NULL;
+    for (uint32_t at = 0; number(words, "names") != 0; at++) {
+        OK(status = tapline_ping_target_stats(ping, at, &target, &error));
+        CHECK(tapline_ping_target_name(ping, at, &name, NULL) == status);
+        if (status == TAPLINE_STATUS_END) {
+            break;
+        }
+        printf("%s %s\n", name == NULL ? "-" : name, target.address);
+    }
     OK(tapline_ping_finish(ping, &all, &error));
     printf("%llu sent, %llu received, %s\n", (unsigned long long)all.sent, (unsigned long long)all.received,
            target.rtt_p50_ns == TAPLINE_UNKNOWN ? "no quantiles" : "quantiles");
+}
+
+/* Counts received packets until there are max_packets. */
+static void count_packets(char **words) {
+    const char *const names[] = {text(words, "interface")};
+    const tapline_count_options options = {
+        .size = sizeof options,
+        .interfaces = names,
+        .interface_count = 1,
+        .interval_ns = 5000000,
+        .max_ns = 20000000000,
+        .direction = TAPLINE_COUNT_DIRECTION_IN,
+        .netns = text(words, "netns"),
+    };
+    tapline_count *counter = NULL;
+    OK(tapline_count_open(&options, &counter, &error));
+    ready();
+    const tapline_class_count *figures = NULL;
+    uint64_t packets = 0, bytes = 0;
+    size_t count = 0;
+    while (packets < number(words, "max_packets") &&
+           tapline_count_next(counter, &figures, &count, NULL, NULL) == TAPLINE_STATUS_OK) {
+        packets += figures[0].packets;
+        bytes += figures[0].bytes;
+    }
+    OK(tapline_count_close(counter, &error));
+    printf("%llu packets, %llu bytes\n", (unsigned long long)packets, (unsigned long long)bytes);
 }
 
 /* Writes packets of 100 bytes, a second from one to the next, the first at a multiple of ten seconds. */
@@ -224,6 +264,8 @@ int main(int count, char **words) {
         send_packets(words);
     } else if (strcmp(job, "ping") == 0) {
         ping(words);
+    } else if (strcmp(job, "count") == 0) {
+        count_packets(words);
     } else if (strcmp(job, "copy") == 0) {
         copy(words);
     } else {

@@ -3,6 +3,7 @@
 #include <string>
 
 #include <tapline/capture.hpp>
+#include <tapline/count.hpp>
 #include <tapline/file.hpp>
 #include <tapline/ping.hpp>
 #include <tapline/send.hpp>
@@ -138,8 +139,14 @@ void send_packets(char **words)
 void ping(char **words)
 {
     const auto start_ns = monotonic_ns();
+    std::vector<std::string> targets = {text(words, "target")};
+    if (const auto also = name_of(words, "also")) {
+        targets.push_back(*also);
+    }
     auto opened = tapline::pinger::open({
-        .targets = {text(words, "target")},
+        .targets = std::move(targets),
+        .family = value_of<tapline_family>(words, "family"),
+        .netns = name_of(words, "netns"),
         .count = value_of<std::uint32_t>(words, "count"),
         .interval = time_of(words, "interval_ns"),
         .timeout = time_of(words, "timeout_ns"),
@@ -147,7 +154,9 @@ void ping(char **words)
         .payload_bytes = value_of<std::uint32_t>(words, "payload_bytes"),
         .rate_pps = value_of<std::uint32_t>(words, "rate_pps"),
         .ttl = value_of<std::uint8_t>(words, "ttl"),
+        .tos = value_of<std::uint8_t>(words, "tos"),
         .interface = name_of(words, "interface"),
+        .source = name_of(words, "source"),
         .dont_fragment = number(words, "dont_fragment") != 0,
         .histograms = number(words, "histograms") != 0,
     });
@@ -160,9 +169,42 @@ void ping(char **words)
     }
     CHECK(monotonic_ns() - start_ns >= number(words, "least_ns"));
     const auto target = pinger.target(0).value();
+    for (std::uint32_t at = 0; number(words, "names") != 0; ++at) {
+        const auto named = pinger.target(at).value();
+        const auto name = pinger.name(at).value();
+        if (!named) {
+            CHECK(!name);
+            break;
+        }
+        std::printf("%s %s\n", name.value_or("-").c_str(), named->address.c_str());
+    }
     const auto all = pinger.finish().value();
     std::printf("%llu sent, %llu received, %s\n", static_cast<ull>(all.sent), static_cast<ull>(all.received),
                 target->rtt_p50 ? "quantiles" : "no quantiles");
+}
+
+/// Counts received packets until there are max_packets.
+void count_packets(char **words)
+{
+    auto counter = tapline::counter::open({
+        .interfaces = {text(words, "interface")},
+        .netns = name_of(words, "netns"),
+        .interval = 5ms,
+        .max_time = 20s,
+        .direction = TAPLINE_COUNT_DIRECTION_IN,
+    }).value();
+    ready();
+    std::uint64_t packets = 0;
+    std::uint64_t bytes = 0;
+    while (packets < number(words, "max_packets")) {
+        const auto interval = counter.next().value();
+        if (!interval) {
+            break;
+        }
+        packets += interval->classes[0].packets;
+        bytes += interval->classes[0].bytes;
+    }
+    std::printf("%llu packets, %llu bytes\n", static_cast<ull>(packets), static_cast<ull>(bytes));
 }
 
 void files(char **words)
@@ -221,6 +263,8 @@ int main(int count, char **words)
         send_packets(words);
     } else if (job == "ping") {
         ping(words);
+    } else if (job == "count") {
+        count_packets(words);
     } else if (job == "copy") {
         copy(words);
     } else {
