@@ -45,6 +45,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+// The version of this header. That of the library is `tapline_version`.
+#define TAPLINE_VERSION_MAJOR 0
+#define TAPLINE_VERSION_MINOR 1
+#define TAPLINE_VERSION_PATCH 0
+
+// The same as one number: the major version times 1000000, plus the minor one times 1000, plus the patch.
+#define TAPLINE_VERSION_NUMBER 1000
+
 // Longest key of a group as text, with its zero byte: an IPv6 address.
 #define TAPLINE_GROUP_KEY_BYTES 48
 
@@ -2017,6 +2025,11 @@ tapline_status tapline_sender_finish(struct tapline_sender *sender,
 //
 // Threads: any.
 const char *tapline_version(void);
+
+// The version of the library that runs, as a number: to be compared with `TAPLINE_VERSION_NUMBER`, which is that of the header.
+//
+// Threads: any.
+uint32_t tapline_version_number(void);
 
 // Creates the capture file `path`, with mode 0600; an existing file is overwritten. Close it with
 // `tapline_writer_close`, which tells whether all packets are written.

@@ -31,13 +31,14 @@ fn structs(header: &str) -> Vec<(String, Vec<String>)> {
     found
 }
 
-/// The values of enumerations, and the constants, of the header.
+/// The values of enumerations, and the constants, of the header, except for its version.
 fn constants(header: &str) -> Vec<&str> {
     let found = header.lines().filter_map(|line| {
         let line = line.trim_start();
         let line = line.strip_prefix("#define ").unwrap_or(line);
         let (name, rest) = line.split_once(' ')?;
-        (name.starts_with("TAPLINE_") && !rest.is_empty()).then_some(name)
+        let is_constant = name.starts_with("TAPLINE_") && !name.starts_with("TAPLINE_VERSION_");
+        (is_constant && !rest.is_empty()).then_some(name)
     });
     found.collect()
 }

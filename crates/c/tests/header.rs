@@ -10,8 +10,28 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
+/// The macros with the version, which is Cargo's.
+fn version() -> String {
+    let [major, minor, patch] = [
+        env!("CARGO_PKG_VERSION_MAJOR"),
+        env!("CARGO_PKG_VERSION_MINOR"),
+        env!("CARGO_PKG_VERSION_PATCH"),
+    ]
+    .map(|digits| digits.parse::<u32>().expect("a number"));
+    let number = major * 1_000_000 + minor * 1_000 + patch;
+    format!(
+        "\n// The version of this header. That of the library is `tapline_version`.\n\
+         #define TAPLINE_VERSION_MAJOR {major}\n\
+         #define TAPLINE_VERSION_MINOR {minor}\n\
+         #define TAPLINE_VERSION_PATCH {patch}\n\n\
+         // The same as one number: the major version times 1000000, plus the minor one times 1000, plus the patch.\n\
+         #define TAPLINE_VERSION_NUMBER {number}"
+    )
+}
+
 fn generated() -> String {
-    let config = Config::from_file(root().join("cbindgen.toml")).expect("the configuration");
+    let mut config = Config::from_file(root().join("cbindgen.toml")).expect("the configuration");
+    config.after_includes = Some(version());
     // It follows the modules from there.
     let builder = Builder::new()
         .with_config(config)
@@ -114,8 +134,8 @@ fn no_exported_function_lets_a_panic_cross() {
     let guards = ["    guard(error, ", "    guard_value(", "    read(error, "];
     for function in functions {
         let (_, body) = function.split_once("{\n").expect("a body");
-        // It returns a constant.
-        let is_version = function.contains("fn tapline_version(");
+        // They return a constant.
+        let is_version = function.contains("fn tapline_version");
         assert!(
             is_version || guards.iter().any(|guard| body.starts_with(guard)),
             "{function}\nis outside `guard`"

@@ -8,7 +8,13 @@ use std::process::Command;
 
 use crate::support::{archive, built, library, pkg_config, repository, room, succeed};
 
-const ANSWER: &str = concat!(env!("CARGO_PKG_VERSION"), " 0\n");
+/// The version of the header, that of the library, and a status.
+const ANSWER: &str = concat!(
+    env!("CARGO_PKG_VERSION"),
+    " ",
+    env!("CARGO_PKG_VERSION"),
+    " 0\n"
+);
 
 fn output(command: &mut Command) -> String {
     String::from_utf8(succeed(command).stdout).expect("text")
