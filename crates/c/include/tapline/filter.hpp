@@ -59,12 +59,13 @@ public:
         packet.data = reinterpret_cast<const std::uint8_t *>(bytes.data());
         packet.captured_len = static_cast<std::uint32_t>(bytes.size());
         packet.len = packet.captured_len;
-        std::uint32_t keep = 0;
-        auto status = run({&packet, 1}, {&keep, 1});
-        if (!status) {
-            return status.error();
-        }
-        return keep > 0;
+        return keeps(packet);
+    }
+    /// Whether a `tapline::packet` matches. `greater`, `less` and `len` compare its length on the wire.
+    template <class Packet>
+        requires requires(const Packet &packet) { ::tapline_packet(packet.raw()); }
+    result<bool> matches(const Packet &packet) const {
+        return keeps(packet.raw());
     }
 
     /// The filter as a program of classic BPF. Lives as long as the filter.
@@ -80,6 +81,15 @@ public:
 
 private:
     explicit filter(::tapline_filter *raw) : handle_(raw) {}
+
+    result<bool> keeps(const ::tapline_packet &packet) const {
+        std::uint32_t keep = 0;
+        auto status = run({&packet, 1}, {&keep, 1});
+        if (!status) {
+            return status.error();
+        }
+        return keep > 0;
+    }
 
     handle<::tapline_filter, &::tapline_filter_free> handle_;
 };

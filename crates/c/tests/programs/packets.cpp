@@ -1,7 +1,8 @@
-// packets: views over the packets of a cursor take as many as they give, and packets can be copied.
+// packets: views over the packets of a cursor take as many as they give, packets can be copied, and filters know their lengths.
 #include <algorithm>
 #include <cstdio>
 #include <ranges>
+#include <tapline/filter.hpp>
 #include <tapline/packet.hpp>
 #include <vector>
 
@@ -47,5 +48,15 @@ int main()
     const auto below104 = [](const tapline::packet &packet) { return packet.len() < 104 ? packet.len() : 0; };
     const auto longest = std::ranges::max(packets, {}, below104);
     std::puts(first.len() == 100 && longest.len() == 103 ? "copied" : "a copy has changed");
+
+    // 60 bytes of a packet of 1500.
+    const std::uint8_t head[60] = {};
+    array[0].data = head;
+    array[0].captured_len = sizeof head;
+    array[0].len = 1500;
+    const tapline::packet cut(array[0]);
+    const auto is_long = tapline::filter::compile("greater 1000").value();
+    const bool agree = is_long.matches(cut).value() && !is_long.matches(cut.data()).value();
+    std::puts(agree ? "long" : "the filter does not know the length on the wire");
     return 0;
 }
