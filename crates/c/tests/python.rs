@@ -122,11 +122,15 @@ fn captured_packets_are_those_that_were_sent_and_files_hold_them() {
 fn counted_packets_are_those_that_were_sent() {
     let [left, right] = Net::new().pair();
     let name = right.interface().name.to_string();
-    let mut running = start(&right, &["count", &name, "200"]);
+    let mut running = start(&right, &["count", &name, "220"]);
     running.ready();
     let (udp, [_, other]) = (udp_frame(60), frames(100));
     left.send(other.iter().flat_map(|other| [other, &udp]));
-    assert_eq!(running.finish(), ["100 6000 200 12000", "9 100"]);
+    // To a second port, for which there is no room.
+    let mut second = udp;
+    second[36..38].copy_from_slice(&53_u16.to_be_bytes());
+    left.send(vec![second; 20]);
+    assert_eq!(running.finish(), ["120 7200 220 13200", "9 100 1 20"]);
 }
 
 #[test]

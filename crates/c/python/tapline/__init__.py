@@ -8,6 +8,7 @@ from ._jobs import (
     Count,
     Finding,
     GroupCount,
+    Groups,
     Interval,
     Ping,
     PingEvent,
@@ -19,7 +20,7 @@ from ._jobs import (
     version,
 )
 from ._library import Error
-from ._netlink import FakeKernel, Netlink, NetlinkEvent, NetlinkList, Watch
+from ._netlink import FakeKernel, ItemResult, Netlink, NetlinkEvent, NetlinkList, Watch
 from ._packets import (
     PACKET_DTYPE,
     Batch,
@@ -46,8 +47,10 @@ __all__ = [
     "Filter",
     "Finding",
     "GroupCount",
+    "Groups",
     "Interface",
     "Interval",
+    "ItemResult",
     "Netlink",
     "NetlinkEvent",
     "NetlinkList",

@@ -19,6 +19,13 @@ _EVENT_KINDS = {
 }
 
 
+class Groups(list):
+    """The groups of a class, most packets first: a list of ``GroupCount``."""
+
+    #: Packets of groups for which there was no room: see the option ``max_groups``.
+    other = 0
+
+
 class Count(Pollable):
     """Programs in the kernel that count packets. Options: ``tapline_count_options``.
 
@@ -49,11 +56,13 @@ class Count(Pollable):
         return self._figures(lib.tapline_count_totals)
 
     def groups(self, index=0):
-        """The groups of the class at this position in the figures that were read last, most packets first."""
-        groups, count = ffi.new("const tapline_group_count **"), ffi.new("size_t *")
-        if not call(lib.tapline_count_groups, self._raw, index, groups, count, ffi.NULL):
+        """The groups of the class at this position in the figures that were read last: a ``Groups``."""
+        groups, count, other = ffi.new("const tapline_group_count **"), ffi.new("size_t *"), ffi.new("uint64_t *")
+        if not call(lib.tapline_count_groups, self._raw, index, groups, count, other):
             raise IndexError(index)
-        return [read(GroupCount, group) for group in groups[0][0 : count[0]]]
+        found = Groups(read(GroupCount, group) for group in groups[0][0 : count[0]])
+        found.other = other[0]
+        return found
 
     def stop(self):
         """Ends the count. Any thread."""
@@ -113,6 +122,13 @@ class Ping(Pollable):
         if found is None:
             raise IndexError(index)
         return found
+
+    def name(self, index):
+        """The host name of the target at this position; None if it was given as an address."""
+        name = ffi.new("const char **")
+        if not call(lib.tapline_ping_target_name, self._raw, index, name):
+            raise IndexError(index)
+        return text(name[0]) or None
 
     def stop(self):
         """Ends the run. Any thread."""

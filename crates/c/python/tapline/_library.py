@@ -90,6 +90,7 @@ _ENUMS = {
     "backend": "BACKEND",
     "by": "COUNT_BY",
     "delivery": "DELIVERY",
+    "family": "FAMILY",
     "format": "FORMAT",
     "kind": "GENERATED",
     "layer": "COUNT_LAYER",

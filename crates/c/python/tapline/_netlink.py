@@ -2,18 +2,46 @@
 
 import collections
 import json
+import struct
 
-from ._library import Handle, Options, Pollable, call, ffi, lib, opened
+from ._library import Error, Handle, Options, Pollable, call, error_of, ffi, lib, opened
 
 #: A change that a watch reports: ``kind`` is ``"added"``, ``"changed"``, ``"removed"`` or ``"overrun"``.
 NetlinkEvent = collections.namedtuple("NetlinkEvent", ["kind", "object", "before"])
 
+#: The result of a change of a batch: ``state`` is ``"done"``, ``"failed"``, ``"not-run"``, ``"undone"`` or ``"not-undone"``,
+#: and ``error`` is the ``Error``; None if the change is done.
+ItemResult = collections.namedtuple("ItemResult", ["state", "error"])
+
+_STATES = {
+    value: name.removeprefix("TAPLINE_ITEM_STATE_").lower().replace("_", "-")
+    for value, name in ffi.typeof("enum tapline_item_state").elements.items()
+}
+
+# Why a change has no error of its own.
+_CANCELED = {
+    "not-run": "not carried out, because an earlier change failed",
+    "undone": "rolled back, because another change failed",
+}
+
+# An item of a batch begins with its verb and form, its object, and its length.
+_ITEM = struct.Struct("=3I")
+
 
 def _constant(group, name):
     try:
-        return getattr(lib, f"TAPLINE_NETLINK_{group}_{name.upper()}")
+        return getattr(lib, f"TAPLINE_{group}_{name.upper()}")
     except AttributeError:
-        raise ValueError(f"there is no {group.lower()} {name!r}") from None
+        what = group.removeprefix("NETLINK_").lower()
+        raise ValueError(f"there is no {what} {name!r}") from None
+
+
+def _kind(name):
+    return _constant("NETLINK_OBJECT", name)
+
+
+def _verb(name):
+    return _constant("NETLINK_VERB", "del" if name == "delete" else name)
 
 
 class NetlinkList(list):
@@ -89,7 +117,7 @@ class Netlink(Handle):
 
     def delete(self, kind, /, **fields):
         """Deletes the object that the fields identify."""
-        self._change("del", kind, fields)
+        self._change("delete", kind, fields)
 
     def create(self, kind, /, **fields):
         """Creates an object and returns it with the values that the kernel chose."""
@@ -103,6 +131,28 @@ class Netlink(Handle):
         """The objects in which each of the fields has this value: a ``NetlinkList``."""
         return self._query(lib.tapline_netlink_list, kind, fields)
 
+    def run(self, changes, on_error="continue"):
+        """Carries out many changes in few system calls, and returns an ``ItemResult`` for each, in their order.
+
+        A change is a tuple of a verb, which is the name of a method above, a kind and the fields:
+        ``("add", "addr", {"dev": "eth0", "local": "192.0.2.1", "prefixlen": 24})``. If one fails, ``on_error="continue"``
+        carries out the others, ``"stop"`` none after it, and ``"undo"`` rolls back those before it.
+        """
+        items = bytearray()
+        for verb, kind, fields in changes:
+            data = json.dumps(fields).encode()
+            # The form is in the number of the verb: 256 times.
+            items += _ITEM.pack(_verb(verb) + 256 * self._form, _kind(kind), len(data)) + data
+        data, mode = ffi.from_buffer("uint8_t[]", items), _constant("ON_ERROR", on_error)
+        raw = opened("tapline_batch", lib.tapline_netlink_run, self._raw, data, len(items), mode)
+        try:
+            count = lib.tapline_batch_count(raw)
+            if lib.tapline_batch_is_done(raw):
+                return [ItemResult("done", None)] * count
+            return [_item_result(raw, item) for item in range(count)]
+        finally:
+            call(lib.tapline_batch_free, raw)
+
     def lookup(self, **query):
         """The route of a packet: ``lookup(to="192.0.2.1")``. Equals ``ip route get``."""
         data = json.dumps(query).encode()
@@ -115,14 +165,14 @@ class Netlink(Handle):
 
     def _request(self, function, kind, fields):
         data = json.dumps(fields).encode()
-        return function, self._raw, _constant("OBJECT", kind), self._form, data, len(data)
+        return function, self._raw, _kind(kind), self._form, data, len(data)
 
     def _query(self, function, kind, fields):
         return _lines(opened("tapline_list", *self._request(function, kind, fields)))
 
     def _change(self, verb, kind, fields):
         data = json.dumps(fields).encode()
-        verb, kind = _constant("VERB", verb), _constant("OBJECT", kind)
+        verb, kind = _verb(verb), _kind(kind)
         call(lib.tapline_netlink_change, self._raw, verb, kind, self._form, data, len(data))
 
     def _close(self, raw):
@@ -158,6 +208,15 @@ class Watch(Pollable):
 
     def _close(self, raw):
         call(lib.tapline_watch_close, raw)
+
+
+def _item_result(batch, item):
+    state, error = ffi.new("tapline_item_state *"), ffi.new("tapline_error **")
+    call(lib.tapline_batch_result, batch, item, state, error)
+    name = _STATES[state[0]]
+    if error[0]:
+        return ItemResult(name, error_of(error[0], lib.tapline_error_status(error[0])))
+    return ItemResult(name, Error("CANCELED", _CANCELED[name]) if name in _CANCELED else None)
 
 
 def _event(line):

@@ -234,6 +234,15 @@ class Capture(_Lender, Pollable):
         """The account so far. A number that cannot be known is None."""
         return account(CaptureStats, "tapline_capture_stats", lib.tapline_capture_stats_read, self._raw)
 
+    def interface_stats(self, index=0):
+        """The account of the interface at this position so far."""
+        found = account(
+            CaptureStats, "tapline_capture_stats", lib.tapline_capture_interface_stats, self._raw, index
+        )
+        if found is None:
+            raise IndexError(index)
+        return found
+
     def delays(self):
         """How long after their time stamps the packets so far were read, with the option ``measure_delays``."""
         return account(Delays, "tapline_delays", lib.tapline_capture_delays, self._raw)

@@ -63,6 +63,8 @@ def capture(interface, packets, path):
             print(packet.len, packet.data.hex())
         kept = batch[-1]
     raises(ValueError, lambda: kept.data)
+    assert running.interface_stats().delivered == running.stats().delivered == int(packets)
+    raises(IndexError, running.interface_stats, 1)
     delays = running.delays()
     assert delays.packets == int(packets) and 0 <= delays.min_ns <= delays.p50_ns <= delays.max_ns, delays
     account = running.finish()
@@ -122,8 +124,9 @@ def copy(path, to):
 
 
 def count(interface, packets):
-    """Counts packets until there are as many."""
-    with tapline.Count(interface, classes={"udp": "udp", "all": ""}, interval=0.01, by="dst-port") as counter:
+    """Counts packets until there are as many, with room for the groups of one port."""
+    options = {"interval": 0.01, "by": "dst-port", "max_groups": 1, "netns": f"/proc/{os.getpid()}/ns/net"}
+    with tapline.Count(interface, classes={"udp": "udp", "all": ""}, **options) as counter:
         print("ready", flush=True)
         for interval in counter:
             assert interval.span_ns > 0 and [one.name for one in interval.classes] == ["udp", "all"]
@@ -132,7 +135,7 @@ def count(interface, packets):
         udp, every = counter.totals()
         groups = counter.groups(0)
         print(udp.packets, udp.bytes, every.packets, every.bytes)
-        print(groups[0].key, groups[0].packets)
+        print(groups[0].key, groups[0].packets, len(groups), groups.other)
         counter.stop()
         # The interval that had begun, and then the end.
         assert len(list(counter)) <= 1
@@ -140,14 +143,23 @@ def count(interface, packets):
 
 def ping(address):
     """Pings a host three times, and prints the account."""
-    with tapline.Ping(address, count=3, interval=0.01) as run:
+    options = {"tos": 0x20, "family": "ipv4", "netns": f"/proc/{os.getpid()}/ns/net"}
+    with tapline.Ping(address, count=3, interval=0.01, **options) as run:
         kinds = [event.kind for event in run]
         assert kinds.count("sent") == 3 and kinds.count("received") == 3, kinds
         target = run.target(0)
         raises(IndexError, run.target, 1)
+        assert run.name(0) is None
+        raises(IndexError, run.name, 1)
         account = run.finish()
+    with tapline.Ping(["localhost", "127.0.0.9"], count=1, family="ipv4") as run:
+        assert run.name(0) == "localhost" and run.name(1) is None
     assert target.address == address and 0 < target.rtt_min_ns <= target.rtt_max_ns
     print(account.sent, account.received, account.lost)
+    fails("INVALID_ARGUMENT", "wrong address family", tapline.Ping, address, family="ipv6")
+    fails("INVALID_ARGUMENT", "source", tapline.Ping, address, source="here")
+    # No interface has it.
+    fails("SYSTEM", "source address", tapline.Ping, address, source="192.0.2.7")
 
 
 def send(interface, packets):
@@ -167,6 +179,33 @@ class Interrupted:
 
     def __getattr__(self, name):
         return (lambda _: True) if name == "tapline_list_is_interrupted" else getattr(tapline._library.lib, name)
+
+
+def batches(network):
+    """Carries out changes together. One of them fails, and the mode decides about the others."""
+    bridge = {"linkinfo": {"info_kind": "bridge"}}
+    changes = [
+        ("add", "link", {"name": "bb0", **bridge}),
+        ("add", "addr", {"dev": "bb0", "local": "192.0.2.9", "prefixlen": 24}),
+        ("set", "link", {"name": "nowhere", "up": True}),
+        ("set", "link", {"name": "bb0", "up": True}),
+    ]
+    for mode, states, is_left in (
+        ("undo", ["undone", "undone", "failed", "not-run"], False),
+        ("stop", ["done", "done", "failed", "not-run"], True),
+        ("continue", ["failed", "failed", "failed", "done"], True),
+    ):
+        results = network.run(iter(changes), on_error=mode)
+        assert [result.state for result in results] == states, (mode, results)
+        assert [result.error is None for result in results] == [state == "done" for state in states]
+        assert results[2].error.status == "NOT_FOUND" and "nowhere" in results[2].error.message
+        assert results[3].error is None or results[3].error.status == "CANCELED"
+        shown = subprocess.run(["ip", "-oneline", "link", "show", "type", "bridge"], capture_output=True, check=True)
+        assert (b"bb0" in shown.stdout) == is_left, (mode, shown.stdout)
+    assert [result.state for result in network.run([("delete", "link", {"name": "bb0"})])] == ["done"]
+    assert network.run([]) == []
+    raises(ValueError, network.run, changes, on_error="retry")
+    raises(ValueError, network.run, [("create", "link", {"name": "bb0"})])
 
 
 def netlink():
@@ -206,6 +245,7 @@ def netlink():
     fails("INVALID_ARGUMENT", "ifalias contains a zero byte", network.set, "link", name="br7", alias="a\0b")
     subprocess.run(["ip", "-json", "-details", "link", "show", "br7"], check=True)
 
+    batches(network)
     fake = tapline.Netlink(fake=tapline.FakeKernel())
     fake.add("link", name="eth7", linkinfo={"info_kind": "dummy"})
     assert [link["name"] for link in fake.list("link")] == ["eth7"]
