@@ -307,6 +307,83 @@ fn each_flow_gets_a_file() {
     }
 }
 
+/// The first flows get a file, as far as they may; the packets of all are accounted for.
+#[test]
+fn packets_of_flows_beyond_the_limit_are_together_and_counted() {
+    let folder = Folder::new();
+    let (input, output) = (folder.file("in.pcap"), folder.file("flow.pcapng"));
+    std::fs::write(&input, many_flows()).expect("written");
+    let line = format!("read -w {output} --split flow --split-files 7 {input}");
+    let report = events(&line);
+    let files: Vec<String> = serde_json::from_value(report[0]["files"].clone()).expect("names");
+    // 3 packets of each of 700 flows, and 21 of none.
+    assert_eq!(files.len(), 8);
+    assert_eq!(report[0]["written"], 2121);
+    assert_eq!(report[0]["overflow"], 3 * 693);
+    let counts: Vec<u64> = files.iter().map(|file| count(file)).collect();
+    assert_eq!(counts, [21 + 3 * 693, 3, 3, 3, 3, 3, 3, 3]);
+    let told =
+        "2 079 packets of flows without a file are in the one with the number 0 (--split-files 7)";
+    run(&line).assert_says(told);
+    let alone = format!("read -w {output} --split-files 7 {input}");
+    assert_refused(run, &[(&alone, 2, "--split")]);
+}
+
+/// Long headers, names, and packets that are each of another flow: without a limit every file repeats them all.
+#[test]
+fn what_each_file_repeats_is_bounded() {
+    let folder = Folder::new();
+    let (input, output) = (folder.file("in.pcapng"), folder.file("flow.pcapng"));
+    let block = |kind: u32, body: &[u8]| {
+        let mut body = body.to_vec();
+        body.resize(body.len().next_multiple_of(4), 0);
+        let length = (body.len() as u32 + 12).to_le_bytes();
+        [&kind.to_le_bytes(), &length[..], &body, &length].concat()
+    };
+    let header = [
+        &0x1a2b_3c4d_u32.to_le_bytes()[..],
+        &[1, 0, 0, 0],
+        &[0xff; 8],
+    ]
+    .concat();
+    let mut file = block(0x0a0d_0d0a, &header);
+    file.extend(block(1, &[1, 0, 0, 0, 0, 0, 0, 0]));
+    // Records of names: unknown ones are kept.
+    let mut names = Vec::new();
+    for _ in 0..256 {
+        names.extend(
+            [
+                &[0x55, 0x55][..],
+                &60_000_u16.to_le_bytes(),
+                &vec![7; 60_000],
+            ]
+            .concat(),
+        );
+    }
+    names.extend([0; 4]);
+    file.extend(block(4, &names));
+    let packets = 400_u32;
+    for number in 0..packets {
+        let mut frame = vec![2; 12];
+        frame.extend([8, 0, 0x45, 0, 0, 28, 0, 0, 0, 0, 64, 17, 0, 0]);
+        frame.extend([10, 0, 0, 1]);
+        frame.extend((0x0a01_0000 + number).to_be_bytes());
+        frame.extend([0, 7, 0, 9, 0, 8, 0, 0]);
+        let length = (frame.len() as u32).to_le_bytes();
+        file.extend(block(6, &[&[0; 12], &length[..], &length, &frame].concat()));
+    }
+    std::fs::write(&input, &file).expect("written");
+    let report = events(&format!("read -w {output} --split flow {input}"));
+    let number = |key: &str| report[0][key].as_u64().expect("a number");
+    assert_eq!(number("written"), u64::from(packets));
+    // 256 MiB, 16 times the packets, and one copy.
+    let most = (256 << 20) + 17 * file.len() as u64;
+    assert!(number("bytes_written") < most, "{report:?}");
+    let files = report[0]["files"].as_array().expect("names").len() as u64;
+    assert_eq!(files - 1 + number("overflow"), u64::from(packets));
+    assert!(number("overflow") > 0, "{report:?}");
+}
+
 #[test]
 fn flows_of_the_corpus_are_those_of_tshark() {
     let folder = Folder::new();

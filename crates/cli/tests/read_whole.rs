@@ -445,3 +445,97 @@ fn merged_packets_are_mergecaps_with_their_interfaces() {
     }
     assert!(compared > 20, "{compared}");
 }
+
+/// A section with one interface and a packet.
+fn section_with(is_big: bool, options: &[(u16, Vec<u8>)]) -> Vec<u8> {
+    let bytes = Vec::new();
+    let mut file = Build { is_big, bytes };
+    let magic = [
+        file.u32(0x1a2b_3c4d),
+        file.u16(1),
+        file.u16(0),
+        vec![0xff; 8],
+    ];
+    file.block(SECTION, &magic, options);
+    let fixed = [file.u16(1), file.u16(0), file.u32(0)];
+    file.block(1, &fixed, &[]);
+    let words = [0, 0, 7, 4, 4].map(|word| file.u32(word));
+    file.block(6, &[words.concat(), vec![0x55; 4]], &[]);
+    file.bytes
+}
+
+/// A custom option begins with a number in the byte order of its file.
+fn custom(is_big: bool) -> Vec<u8> {
+    let number = 32_473_u32;
+    let number = if is_big {
+        number.to_be_bytes()
+    } else {
+        number.to_le_bytes()
+    };
+    [&number[..], b"more"].concat()
+}
+
+#[test]
+fn merged_sections_keep_the_options_on_which_they_agree() {
+    let folder = Folder::new();
+    let write = |name: &str, bytes: Vec<u8>| {
+        let file = folder.file(name);
+        std::fs::write(&file, bytes).expect("written");
+        file
+    };
+    let little = section_with(
+        false,
+        &[
+            (1, b"both".to_vec()),
+            (2, b"board".to_vec()),
+            (3, b"Linux 6.1".to_vec()),
+            (2988, custom(false)),
+            (777, b"unknown".to_vec()),
+            (1, b"little".to_vec()),
+            (4, b"some program".to_vec()),
+        ],
+    );
+    let big = section_with(
+        true,
+        &[
+            (1, b"both".to_vec()),
+            (2, b"board".to_vec()),
+            (3, b"Linux 6.12".to_vec()),
+            (2988, custom(true)),
+            (777, b"unknown".to_vec()),
+            (1, b"big".to_vec()),
+        ],
+    );
+    let [one, other] = [
+        ("one.pcapng", little.clone()),
+        ("other.pcapng", big.clone()),
+    ]
+    .map(|(name, bytes)| write(name, bytes));
+    let expected = section_with(
+        false,
+        &[
+            (1, b"both".to_vec()),
+            (1, b"little".to_vec()),
+            (1, b"big".to_vec()),
+            (2, b"board".to_vec()),
+            (2988, custom(false)),
+            (777, b"unknown".to_vec()),
+        ],
+    );
+    let expected = lines(&write("expected.pcapng", expected))[0].clone();
+    let copy = folder.file("copy.pcapng");
+    let report = events(&format!("read -w {copy} {one} {other}"));
+    assert_eq!(lines(&copy)[0], expected);
+    // The operating systems.
+    assert_eq!(report[0]["left_out"]["merged_options"], 2);
+    let told = printed(&format!("read -w {copy} {one} {other}"));
+    let line = "left out, since merged files have one section: options of section headers (2)";
+    assert_eq!(told.last().map(String::as_str), Some(line));
+    // The second section of the third file is lost, with six options; the name of the program is no loss.
+    let third = write("third.pcapng", [little, big].concat());
+    let report = events(&format!("read -w {copy} {one} {third}"));
+    assert_eq!(report[0]["left_out"]["merged_options"], 6);
+    // They agree.
+    let report = events(&format!("read -w {copy} {one} {one}"));
+    assert_eq!(report[0]["left_out"], serde_json::Value::Null);
+}

@@ -1,11 +1,15 @@
 //! Flags of `tapline read` that change packets and blocks of a copy.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
 use crate::units;
+
+/// Default of `--split-files`.
+const SPLIT_FILES: NonZeroUsize = NonZeroUsize::new(10_000).expect("more than 0");
 
 #[derive(Args, Clone, Debug, Default)]
 pub struct EditArgs {
@@ -56,9 +60,21 @@ pub struct EditArgs {
     /// Start a new file after N packets, or a TIME after the first packet of a file; or write a file for each flow
     ///
     /// The file of a flow has both directions. Its name is that of the output with a number, the protocol, addresses and
-    /// ports. What belongs to no flow goes to the file with the number 0.
+    /// ports. What belongs to no flow goes to the file with the number 0; so do the packets of flows beyond --split-files.
     #[arg(hide_short_help = true, long, value_name = "N|TIME|flow", requires = "write", value_parser = split, conflicts_with_all = ["rotate_packets", "rotate_interval"], help_heading = "Editing")]
     pub split: Option<FileSplit>,
+
+    /// Write files for at most N flows with --split flow [default: 10000]
+    ///
+    /// Packets of further flows go to the file with the number 0, and the summary counts them.
+    #[arg(
+        hide_short_help = true,
+        long,
+        value_name = "N",
+        requires = "split",
+        help_heading = "Editing"
+    )]
+    pub split_files: Option<NonZeroUsize>,
 
     /// Add the TLS secrets in FILE, an SSLKEYLOGFILE, so that Wireshark decrypts the packets
     #[arg(
@@ -89,6 +105,13 @@ pub struct EditArgs {
         reason = "the flag without a file means a random key"
     )]
     pub anonymize: Option<Option<PathBuf>>,
+}
+
+impl EditArgs {
+    /// Flows that get a file.
+    pub fn split_files(&self) -> NonZeroUsize {
+        self.split_files.unwrap_or(SPLIT_FILES)
+    }
 }
 
 /// What is left out of a copy.

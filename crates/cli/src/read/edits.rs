@@ -29,7 +29,7 @@ pub fn edits(args: &EditArgs) -> Result<Edits, Failure> {
             DuplicateWindow::Nanoseconds(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))
         }
     });
-    edits.splits_flows = args.split == Some(FileSplit::Flow);
+    edits.flow_files_max = (args.split == Some(FileSplit::Flow)).then_some(args.split_files());
     if let Some(FileSplit::By(CountOrTime::Time(time))) = args.split {
         edits.split_ns = u64::try_from(time.as_nanos())
             .ok()

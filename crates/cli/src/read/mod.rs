@@ -299,6 +299,14 @@ fn print_summary(args: &ReadArgs, summary: &ReadSummary, broken: &[InputError]) 
     let mut out = output::screen(&args.output);
     tell(&mut *out, summary)?;
     output::Written::from(&summary.written).tell(&mut out)?;
+    let overflow = summary.written.overflow_packets;
+    if overflow > 0 {
+        let (packets, most) = (grouped(overflow), args.edit.split_files());
+        writeln!(
+            out,
+            "{packets} packets of flows without a file are in the one with the number 0 (--split-files {most})"
+        )?;
+    }
     let left_out = &summary.written.left_out;
     if left_out.is_empty() {
         return Ok(());
@@ -364,6 +372,7 @@ fn summary_json(summary: &ReadSummary, broken: &[InputError]) -> Value {
         "lost": { "writer": summary.lost },
         "inputs": inputs.collect::<Vec<_>>(),
         "files": written.names(),
+        "overflow": summary.written.overflow_packets,
         "left_out": left_out_json(&summary.written.left_out),
         "index": summary.index.map(|used| json!({
             "bytes": used.bytes,
@@ -391,5 +400,6 @@ fn left_out_json(left_out: &LeftOut) -> Value {
         "journal": left_out.journal,
         "other_blocks": left_out.other_blocks,
         "kept_foreign": left_out.kept_foreign,
+        "merged_options": left_out.merged_options,
     })
 }

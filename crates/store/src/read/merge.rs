@@ -8,7 +8,11 @@ use thiserror::Error;
 use super::error::ReadError;
 use super::format::Event;
 use super::reader::{Item, Reader};
+use crate::block::Options;
 use crate::model::{Interface, Packet, Statistics};
+
+/// `shb_userappl`.
+const APPLICATION: u16 = 4;
 
 /// An error of one of several inputs.
 #[derive(Debug, Error)]
@@ -41,6 +45,7 @@ pub struct Merge {
     interfaces: Vec<Interface>,
     /// The statistics lent last, with the number of the merged list.
     statistics: Statistics,
+    left_out_options: u64,
 }
 
 struct MergeInput {
@@ -70,6 +75,7 @@ impl Merge {
             last_input: 0,
             interfaces: Vec::new(),
             statistics: Statistics::default(),
+            left_out_options: 0,
         }
     }
 
@@ -97,7 +103,16 @@ impl Merge {
                     return Ok(reader.map(|reader| Item::Block(reader.last_block())));
                 }
                 // The merged capture is one section.
-                Event::Section => self.to_advance.push(input),
+                Event::Section => {
+                    self.to_advance.push(input);
+                    let header = self.inputs[input].reader.header();
+                    let options = Options {
+                        bytes: &header.options,
+                        order: header.byte_order,
+                    };
+                    let lost = options.into_iter().filter(|one| one.code != APPLICATION);
+                    self.left_out_options += lost.count() as u64;
+                }
                 Event::Packet | Event::End => {}
             }
         }
@@ -127,6 +142,12 @@ impl Merge {
     pub fn awaited(&self) -> Option<usize> {
         let mut inputs = self.to_advance.iter().copied();
         inputs.find(|&input| self.inputs[input].reader.must_wait())
+    }
+
+    /// Options of the headers of sections behind the first of an input, so far, but for the name of the application: there
+    /// is no item for them.
+    pub fn left_out_options(&self) -> u64 {
+        self.left_out_options
     }
 
     /// The interfaces read so far, of all inputs.

@@ -66,9 +66,10 @@ impl Preface {
         self.blocks.push((Kept::Once, block));
     }
 
-    /// Bytes of all blocks.
+    /// Bytes of the section header and all blocks.
     pub fn bytes(&self) -> usize {
-        self.blocks.iter().map(|(_, block)| block.len()).sum()
+        let blocks = self.blocks.iter().map(|(_, block)| block.len());
+        self.section.len() + blocks.sum::<usize>()
     }
 
     pub(super) fn interfaces(&self) -> &[Interface] {

@@ -105,6 +105,7 @@ impl CopyDestination for FileCopy {
                 bytes: file.bytes_written(),
                 paths: file.files().map(|file| file.path.clone()).collect(),
                 left_out: self.left_out,
+                overflow_packets: 0,
             },
         }
     }

@@ -1,7 +1,7 @@
 //! Changes to packets and blocks on their way into a copy.
 
 use std::collections::BTreeMap;
-use std::num::NonZeroU64;
+use std::num::{NonZeroU64, NonZeroUsize};
 
 use store::block::{self, Block, ByteOrder, COMMENT, Options, kind};
 use store::model::{Interface, LinkType, Packet, Section, Statistics};
@@ -37,12 +37,14 @@ pub struct Edits {
     pub duplicates: Option<DuplicateWindow>,
     /// Start a new file at multiples of this many nanoseconds after the first packet. Default: never.
     pub split_ns: Option<NonZeroU64>,
-    /// Write the packets of each flow, both directions together, to a file of its own. Its name is that of the output
-    /// with a number, the protocol, the addresses and the ports. Fragments and packets without ports belong to the flow
-    /// of their protocol between their hosts. Packets that are not IP, those of more than 65 536 flows, statistics and
-    /// other blocks go to the file with the number 0. At most 512 files are open at the same time; one that is opened
-    /// again begins another section.
-    pub splits_flows: bool,
+    /// Write the packets of each flow, both directions together, to a file of its own, for at most this many flows. Its
+    /// name is that of the output with a number, the protocol, the addresses and the ports. Fragments and packets without
+    /// ports belong to the flow of their protocol between their hosts. Packets that are not IP, those of further flows,
+    /// statistics and other blocks go to the file with the number 0. At most 512 files are open at the same time; one that
+    /// is opened again begins another section. Packets also go to the file with the number 0 once headers, names and
+    /// secrets are repeated so often that they take more than 256 MiB and 16 times the bytes of the packets.
+    /// Default: flows are not split.
+    pub flow_files_max: Option<NonZeroUsize>,
     /// TLS keys, with which Wireshark decrypts the packets.
     pub key_log: Option<KeyLog>,
     /// Whether addresses are replaced by others that depend on this key, and everything else is left out that could

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::io::{Seek, SeekFrom};
 use std::net::IpAddr;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use store::block::{Block, Options, kind};
@@ -23,8 +24,11 @@ use super::summary::WrittenFiles;
 /// Files that are open at the same time.
 const OPEN_MAX: usize = 512;
 
-/// Flows that get a file. Packets of others go to the file for what belongs to no flow.
-const FLOWS_MAX: usize = 1 << 16;
+/// Bytes of headers, names and secrets that are repeated in other files before there is a limit.
+const REPEATED_FREE: u64 = 256 << 20;
+
+/// Then, for each byte of packets. Otherwise a small capture with long headers would fill a disk.
+const REPEATED_PER_BYTE: u64 = 16;
 
 /// Buffer of an open file.
 const BUFFER_BYTES: usize = 16 << 10;
@@ -88,6 +92,8 @@ struct Begun {
 }
 
 /// The files of a read job, one a flow. A file that is opened again gets another section.
+///
+/// Packets go to the file for what belongs to no flow if there are too many files already, or if so much would be repeated.
 pub(super) struct FlowCopy {
     /// `dir/stem.pcapng`.
     path: PathBuf,
@@ -98,18 +104,22 @@ pub(super) struct FlowCopy {
     /// Number of interfaces in earlier sections.
     first_interface: u32,
     flows: HashMap<Flow, usize>,
+    flows_max: usize,
     /// By number; 0 is that of no flow.
     begun: Vec<Begun>,
     /// The open ones, with the count of packets at their last one.
     open: HashMap<usize, (CaptureFile, u64)>,
     packets_seen: u64,
+    packet_bytes: u64,
+    repeated_bytes: u64,
+    overflow_packets: u64,
     packets: u64,
     bytes: u64,
 }
 
 impl FlowCopy {
-    /// Files named like the output in `options`, with the header `section` of the inputs, and all of its options if there
-    /// is one input.
+    /// Files named like the output in `options` for at most `flows_max` flows, with the header `section` of the inputs, and
+    /// all of its options if there is one input.
     ///
     /// # Errors
     /// [`WriteError::CannotRotate`] if the output is no path; [`WriteError::NeedsPcapng`] for other formats.
@@ -117,6 +127,7 @@ impl FlowCopy {
         options: CaptureFileOptions,
         section: Section,
         all: Options<'_>,
+        flows_max: NonZeroUsize,
     ) -> Result<Self, WriteError> {
         let Output::Path(path) = options.output else {
             return Err(WriteError::CannotRotate);
@@ -136,9 +147,13 @@ impl FlowCopy {
             interfaces: Vec::new(),
             first_interface: 0,
             flows: HashMap::new(),
+            flows_max: flows_max.get(),
             begun: Vec::new(),
             open: HashMap::new(),
             packets_seen: 0,
+            packet_bytes: 0,
+            repeated_bytes: 0,
+            overflow_packets: 0,
             packets: 0,
             bytes: 0,
         };
@@ -173,15 +188,37 @@ impl FlowCopy {
             return OTHER;
         };
         let key = flow.key();
-        if let Some(number) = self.flows.get(&key) {
-            return *number;
-        }
-        if self.flows.len() == FLOWS_MAX {
+        let known = self.flows.get(&key).copied();
+        let is_open = known.is_some_and(|number| self.open.contains_key(&number));
+        let is_full = known.is_none() && self.flows.len() >= self.flows_max;
+        if is_full || !is_open && !self.may_repeat(self.preface.bytes()) {
+            self.overflow_packets += 1;
             return OTHER;
         }
-        let number = self.begin(&flow.name());
-        self.flows.insert(key, number);
-        number
+        known.unwrap_or_else(|| {
+            let number = self.begin(&flow.name());
+            self.flows.insert(key, number);
+            number
+        })
+    }
+
+    /// Whether `bytes` more may be repeated; they count then.
+    fn may_repeat(&mut self, bytes: usize) -> bool {
+        let repeated = self.repeated_bytes.saturating_add(bytes as u64);
+        let most = REPEATED_FREE.saturating_add(REPEATED_PER_BYTE * self.packet_bytes);
+        let may = repeated <= most;
+        if may {
+            self.repeated_bytes = repeated;
+        }
+        may
+    }
+
+    /// Closes the files of flows if `bytes` more cannot be repeated in each that is open.
+    fn close_or_repeat(&mut self, bytes: usize) -> Result<(), WriteError> {
+        if self.may_repeat(bytes.saturating_mul(self.open.len())) {
+            return Ok(());
+        }
+        self.close_if(|number, _| number != OTHER)
     }
 
     /// The file with this number, opened if needed.
@@ -230,14 +267,21 @@ impl FlowCopy {
         Ok(file)
     }
 
-    /// Closes the files that were not written to for the longest time.
+    /// Closes the files of flows that were not written to for the longest time.
     fn close_older_half(&mut self) -> Result<(), WriteError> {
         let mut lasts: Vec<u64> = self.open.values().map(|(_, last)| *last).collect();
         let middle = lasts.len() / 2;
         let (_, &mut limit, _) = lasts.select_nth_unstable(middle);
-        let is_old = |_: &usize, (_, last): &mut (CaptureFile, u64)| *last < limit;
-        let old: Vec<_> = self.open.extract_if(is_old).collect();
-        self.close_files(old.into_iter().map(|(_, (file, _))| file))
+        self.close_if(|number, last| number != OTHER && last < limit)
+    }
+
+    /// Closes files by their number, and the count of packets at their last one.
+    fn close_if(&mut self, is_chosen: impl Fn(usize, u64) -> bool) -> Result<(), WriteError> {
+        let open = self
+            .open
+            .extract_if(|number, (_, last)| is_chosen(*number, *last));
+        let chosen: Vec<_> = open.map(|(_, (file, _))| file).collect();
+        self.close_files(chosen.into_iter())
     }
 
     fn close_all(&mut self) -> Result<(), WriteError> {
@@ -269,6 +313,7 @@ impl CopyDestination for FlowCopy {
             packets: self.packets,
             bytes: self.bytes,
             paths: created.map(|begun| begun.path.clone()).collect(),
+            overflow_packets: self.overflow_packets,
             ..WrittenFiles::default()
         }
     }
@@ -280,16 +325,19 @@ impl Destination for FlowCopy {
         interface: Interface,
         options: Options<'_>,
     ) -> Result<(), ReadError> {
+        let before = self.preface.bytes();
+        self.preface.add_interface(interface.clone(), options);
+        self.close_or_repeat(self.preface.bytes() - before)?;
         for (file, _) in self.open.values_mut() {
             file.copy_interface(interface.clone(), options)?;
         }
-        self.preface.add_interface(interface.clone(), options);
         self.interfaces.push(interface);
         Ok(())
     }
 
     fn packet(&mut self, packet: &Packet<'_>) -> Result<(), ReadError> {
         self.packets_seen += 1;
+        self.packet_bytes += packet.bytes.len() as u64;
         let number = self.number(packet);
         let packet = Packet {
             interface: packet.interface - self.first_interface,
@@ -329,6 +377,7 @@ impl Destination for FlowCopy {
     /// Names and secrets concern every flow: each open file gets them, and each that is opened later.
     fn block(&mut self, block: &Block<'_>) -> Result<(), ReadError> {
         if matches!(block.kind, kind::NAMES | kind::SECRETS) {
+            self.close_or_repeat(block.body.len())?;
             for (file, _) in self.open.values_mut() {
                 file.copy_block(block)?;
             }

@@ -1,6 +1,7 @@
 //! The inputs of a read job: files and streams, one alone or several merged by time.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::fmt;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
@@ -13,13 +14,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::io::Errno;
-use store::block::{COMMENT, Options};
+use store::block::{ByteOrder, COMMENT, Options, append_option, kind};
 use store::model::{Packet, Section};
 use store::read::{DetectedCompression, Header, Item, Merge, Reader};
 
 use super::error::{InputError, ReadError};
 use super::indexed::{IndexQuery, IndexUse};
 use crate::Stop;
+
+/// `shb_userappl`: a copy has its own.
+const APPLICATION: u16 = 4;
 
 /// An input that is not opened yet.
 #[derive(Debug)]
@@ -287,6 +291,14 @@ impl Inputs {
         }
     }
 
+    /// Options of section headers that a merged copy does not have, because it has only one section.
+    pub(super) fn left_out_options(&self) -> u64 {
+        match &self.kind {
+            InputKind::One(_) => 0,
+            InputKind::Several(merge) => merge.left_out_options(),
+        }
+    }
+
     /// Bytes of the (uncompressed) captures read so far.
     pub(super) fn offset(&self) -> u64 {
         match &self.kind {
@@ -335,10 +347,74 @@ pub(super) fn total_bytes(inputs: &[Input]) -> Option<u64> {
     inputs.iter().map(bytes).sum()
 }
 
-/// The section header for a copy of `inputs`: what they have in common, and the comments of all.
-pub(super) fn common_section(inputs: &[Input]) -> Section {
-    let headers = || inputs.iter().map(|input| input.reader.header());
-    let mut sections = headers().map(|header| &header.section);
+/// The section header for a copy.
+pub(super) struct CopiedSection {
+    pub section: Section,
+    /// All its options, and their byte order.
+    pub options: (Vec<u8>, ByteOrder),
+    /// Options of headers of the inputs that it does not have.
+    pub left_out: u64,
+}
+
+impl CopiedSection {
+    /// That of a single input; of several, what they have in common, and the comments of all.
+    pub(super) fn of(inputs: &[Input]) -> Self {
+        let headers: Vec<_> = inputs.iter().map(|input| input.reader.header()).collect();
+        let section = common_section(&headers);
+        if let [header] = headers[..] {
+            return Self {
+                section,
+                options: (header.options.clone(), header.byte_order),
+                left_out: 0,
+            };
+        }
+        let native: Vec<_> = headers
+            .iter()
+            .map(|header| native_options(header))
+            .collect();
+        let sets: Vec<HashSet<&[u8]>> = native.iter().map(|all| described(all).collect()).collect();
+        let first = native.first().into_iter().flat_map(|all| described(all));
+        let common: Vec<&[u8]> = first
+            .filter(|option| sets.iter().all(|set| set.contains(option)))
+            .collect();
+        let kept: HashSet<&[u8]> = common.iter().copied().collect();
+        let all = native.iter().flat_map(|all| described(all));
+        let left_out = all.filter(|option| !kept.contains(option)).count() as u64;
+        let mut options = Vec::new();
+        for comment in distinct_comments(&headers) {
+            append_option(&mut options, COMMENT, comment.as_bytes());
+        }
+        options.extend(common.into_iter().flatten());
+        Self {
+            section,
+            options: (options, ByteOrder::NATIVE),
+            left_out,
+        }
+    }
+}
+
+/// The options of a header, in the byte order of this machine.
+fn native_options(header: &Header) -> Vec<u8> {
+    let mut native = Vec::new();
+    options_of(header).append_to(kind::SECTION, &mut native);
+    native
+}
+
+/// The options but comments and the application.
+fn described(native: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let all = Options {
+        bytes: native,
+        order: ByteOrder::NATIVE,
+    };
+    let kept = all
+        .into_iter()
+        .filter(|option| ![COMMENT, APPLICATION].contains(&option.code));
+    kept.map(|option| option.bytes)
+}
+
+/// The fields that `headers` have in common, and the comments of all.
+fn common_section(headers: &[&Header]) -> Section {
+    let mut sections = headers.iter().map(|header| &header.section);
     let Some(first) = sections.next() else {
         return Section::default();
     };
@@ -349,17 +425,28 @@ pub(super) fn common_section(inputs: &[Input]) -> Section {
             .hardware
             .filter(|_| first.hardware == section.hardware);
     }
-    let comments: Vec<_> = headers().flat_map(comments_of).collect();
+    let comments = distinct_comments(headers);
     common.comment = (!comments.is_empty()).then(|| comments.join("\n"));
     common
 }
 
+/// The comments of all `headers`, each once.
+fn distinct_comments<'h>(headers: &[&'h Header]) -> Vec<Cow<'h, str>> {
+    let mut seen = HashSet::new();
+    let all = headers.iter().copied().flat_map(comments_of);
+    all.filter(|comment| seen.insert(comment.clone())).collect()
+}
+
 /// The comments of a section.
 fn comments_of(header: &Header) -> impl Iterator<Item = Cow<'_, str>> {
-    let options = Options {
+    let comments = options_of(header).into_iter();
+    let comments = comments.filter(|option| option.code == COMMENT);
+    comments.map(|option| String::from_utf8_lossy(option.value))
+}
+
+fn options_of(header: &Header) -> Options<'_> {
+    Options {
         bytes: &header.options,
         order: header.byte_order,
-    };
-    let comments = options.into_iter().filter(|option| option.code == COMMENT);
-    comments.map(|option| String::from_utf8_lossy(option.value))
+    }
 }

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use rustix::event::Timespec;
 use store::block::{ByteOrder, Options};
-use store::model::{Interface, Section};
+use store::model::Interface;
 use store::read::Item;
 use store::write::CaptureFileOptions;
 
@@ -17,7 +17,7 @@ use super::edit::{EditedCopy, Edits};
 use super::error::{BrokenInputs, ConsumerError, InputError, ReadError};
 use super::flows::FlowCopy;
 use super::indexed::IndexUse;
-use super::input::{InputKind, InputSource, Inputs, common_section, total_bytes};
+use super::input::{CopiedSection, InputKind, InputSource, Inputs, total_bytes};
 use super::parallel::{ParallelPlan, ParallelReader};
 use super::progress::ReadProgress;
 use super::selection::Selection;
@@ -52,10 +52,7 @@ const PROGRESS_ITEMS: u32 = 4096;
 /// [`Self::write_to`].
 pub struct Read {
     inputs: Inputs,
-    /// The section header for a copy.
-    section: Section,
-    /// All options of the section header of a single input, with their byte order.
-    section_options: (Vec<u8>, ByteOrder),
+    copied: CopiedSection,
     selection: Selection,
     snaplen: Snaplen,
     limit: u64,
@@ -108,19 +105,11 @@ impl Read {
             name: name.clone(),
             error: None,
         };
-        let section = common_section(&inputs);
+        let copied = CopiedSection::of(&inputs);
         let progress = ReadProgress::new(total_bytes(&inputs));
-        let section_options = match inputs.as_slice() {
-            [input] => {
-                let header = input.reader.header();
-                (header.options.clone(), header.byte_order)
-            }
-            _ => (Vec::new(), ByteOrder::NATIVE),
-        };
         let inputs = Inputs::new(inputs);
         Ok(Self {
-            section,
-            section_options,
+            copied,
             input_summaries: inputs.names.iter().map(summary).collect(),
             inputs,
             selection: options.selection,
@@ -242,27 +231,27 @@ impl Read {
     /// Writes all selected packets to a capture file. Returns as [`Self::run_consumer`].
     ///
     /// A pcapng file keeps all blocks and options of the inputs, except the name of the application and the unit of
-    /// time, which is nanoseconds. A single input keeps its sections; several become one section. A pcap file can
-    /// hold only one link type, and [`WrittenFiles::left_out`] says what else it cannot hold. The file is created
-    /// with the first packet, or at the end.
+    /// time, which is nanoseconds. A single input keeps its sections; several become one section, with the options of the
+    /// headers on which all agree and the comments of all. A pcap file can hold only one link type.
+    /// [`WrittenFiles::left_out`] says what else was left out. The file is created with the first packet, or at the end.
     ///
     /// # Errors
     /// [`ReadError::Write`] if the file cannot be written; otherwise as [`Self::run_consumer`].
     pub fn write_to(&mut self, options: CaptureFileOptions) -> Result<(), ReadError> {
-        let (bytes, order) = &self.section_options;
+        let (bytes, order) = &self.copied.options;
         let all = Options {
             bytes,
             order: *order,
         };
         let edits = std::mem::take(&mut self.edits);
         let comments = &edits.section_comments;
-        let (section, bytes) = edits.section(&self.section, all, comments);
+        let (section, bytes) = edits.section(&self.copied.section, all, comments);
         let edited = Options {
             bytes: &bytes,
             order: ByteOrder::NATIVE,
         };
-        let result = if edits.splits_flows {
-            let copy = FlowCopy::new(options, section, edited);
+        let result = if let Some(most) = edits.flow_files_max {
+            let copy = FlowCopy::new(options, section, edited, most);
             copy.map_err(ReadError::from)
                 .and_then(|copy| self.write_copy(&edits, copy))
         } else {
@@ -285,6 +274,10 @@ impl Read {
         };
         let closed = copy.close(result.is_err());
         self.written = copy.written();
+        if edits.anonymize.is_none() {
+            self.written.left_out.merged_options =
+                self.copied.left_out + self.inputs.left_out_options();
+        }
         self.lost = self.counts.selected - self.duplicates - self.written.packets;
         let broken = result.and_then(|broken| closed.map(|()| broken));
         incomplete(broken?)

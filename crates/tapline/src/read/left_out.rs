@@ -8,7 +8,7 @@ use store::model::{Packet, Section};
 /// `if_tsresol` and `if_tsoffset`, which a pcap file does not need: its times have a fixed unit.
 const TIME_OPTIONS: [u16; 2] = [9, 14];
 
-/// What a job that writes a file left out because the format cannot hold it. All 0 for pcapng.
+/// What a job that writes a file left out because the format cannot hold it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LeftOut {
@@ -32,6 +32,9 @@ pub struct LeftOut {
     pub other_blocks: u64,
     /// Blocks of unknown types whose contents keep the byte order of their file, which the copy does not have.
     pub kept_foreign: u64,
+    /// Options of section headers on which several inputs do not agree, and those of later sections: the copy of several
+    /// inputs has one section.
+    pub merged_options: u64,
 }
 
 impl LeftOut {
@@ -96,12 +99,20 @@ impl fmt::Display for LeftOut {
                 text.join(", ")
             )?;
         }
+        let mut separator = if text.is_empty() { "" } else { "; " };
         if self.kept_foreign > 0 {
-            let separator = if text.is_empty() { "" } else { "; " };
             let count = self.kept_foreign;
             write!(
                 out,
                 "{separator}{count} blocks of unknown types keep the other byte order of their file"
+            )?;
+            separator = "; ";
+        }
+        if self.merged_options > 0 {
+            write!(
+                out,
+                "{separator}left out, since merged files have one section: options of section headers ({})",
+                self.merged_options
             )?;
         }
         Ok(())

@@ -54,6 +54,8 @@ pub struct WrittenFiles {
     pub paths: Vec<PathBuf>,
     /// What the files cannot hold.
     pub left_out: LeftOut,
+    /// Packets of flows that did not get a file: see [`Edits::flow_files_max`](super::Edits::flow_files_max).
+    pub overflow_packets: u64,
 }
 
 impl fmt::Display for ReadSummary {
@@ -86,12 +88,19 @@ impl fmt::Display for ReadSummary {
             bytes,
             paths,
             left_out,
+            overflow_packets,
         } = &self.written;
         if let Some(path) = paths.first() {
             write!(out, " {packets} packets ({bytes} bytes) written to ")?;
             match paths.len() {
                 1 => write!(out, "{}.", path.display())?,
                 files => write!(out, "{files} files from {} on.", path.display())?,
+            }
+            if *overflow_packets > 0 {
+                write!(
+                    out,
+                    " {overflow_packets} packets are of flows without a file."
+                )?;
             }
             if !left_out.is_empty() {
                 write!(out, " {left_out}.")?;
