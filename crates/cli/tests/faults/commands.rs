@@ -120,6 +120,10 @@ pub const CASES: &[Case] = &[
         Check::Bytes("out.parquet"),
     ),
     case("read DIR/ip.pcap -w DIR/table --partition", Check::Ends),
+    case(
+        "read DIR/ip.pcap --split flow -w DIR/flow.pcapng",
+        Check::Ends,
+    ),
     case("flows DIR/ip.pcap", Check::Same),
     case("flows --json DIR/ip.pcap", Check::Same),
     case(

@@ -1,7 +1,6 @@
 //! Commands without descriptors and memory, with short reads and writes, clock steps, kills, and interfaces that
 //! disappear.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 use std::sync::{Mutex, OnceLock};
@@ -10,7 +9,7 @@ use std::time::Instant;
 use super::check::{Expected, misbehaves, unreadable, wrong};
 use super::commands::{Case, Check};
 use super::run::{LIMIT, Outcome, Stage};
-use super::{Tally, about, next, number, select};
+use super::{Table, about, next, number, select};
 use crate::support::PROGRAM;
 
 /// What happens to a command.
@@ -175,7 +174,7 @@ fn commands_survive_limits_and_kills() {
     let plans = super::plans(&cases);
     let end = super::end();
     let (numbers, wrong) = (Mutex::new(0..runs), Mutex::new(Vec::new()));
-    let table = Mutex::new(BTreeMap::<_, Tally>::new());
+    let table = Mutex::new(Table::new());
     super::each_worker(|stage| {
         while Instant::now() < end
             && let Some(at) = numbers.lock().expect("numbers").next()
@@ -190,7 +189,7 @@ fn commands_survive_limits_and_kills() {
             let outcome = stage.run_by(case, &words, &way.limit);
             let mut table = table.lock().expect("a table");
             table
-                .entry((case.line, way.what, ""))
+                .entry((case.line, way.what.to_owned(), ""))
                 .or_default()
                 .add(&outcome);
             if let Some(problem) = problem(way.what, case, expected, &outcome, stage) {

@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 use self::check::{Expected, wrong};
 use self::commands::{CASES, Case};
-use self::run::{Fault, Stage, faults, shortens, wakes};
+use self::run::{Fault, Stage, faults, output_faults, shortens, wakes};
 
 /// Faults of an ordinary test run.
 const FEW: u64 = 40;
@@ -74,7 +74,8 @@ fn plain(stage: &Stage, case: &Case) -> Result<(Expected, Vec<Fault>), String> {
     };
     let before = stage.run(&nothing, &[]).state;
     let plain = stage.run(case, &[]);
-    let faults = faults(&plain.trace);
+    let mut faults = faults(&plain.trace);
+    faults.extend(output_faults(&plain.trace, &stage.scene.file("")));
     let expected = Expected {
         file: check::file(stage.folder()),
         bytes: check::bytes(case, stage.folder()),
@@ -149,15 +150,14 @@ fn commands_survive_each_failing_call() {
     let from = number("TAPLINE_FAULTS_FROM", 0) as usize;
     let (cursor, injected) = (AtomicUsize::new(from), AtomicUsize::new(0));
     let end = end();
-    let results = Mutex::new((BTreeMap::<_, Tally>::new(), Vec::new()));
+    let results = Mutex::new((Table::new(), Vec::new()));
     each_worker(|stage| {
         while injected.load(Ordering::Relaxed) < wanted
             && Instant::now() < end
             && let Some((plan, fault)) = jobs.get(cursor.fetch_add(1, Ordering::Relaxed))
         {
             let (case, expected, _) = &plans[*plan];
-            let options = fault.options();
-            let outcome = stage.run(case, &options.each_ref().map(|option| &option[..]));
+            let outcome = stage.run_with(case, fault);
             let mut failed = outcome.trace.lines().filter(|l| l.contains("INJECTED"));
             if failed.clone().next().is_none()
                 || failed.any(|l| wakes(l) || shortens(l) || l.contains("<... write resumed>"))
@@ -172,13 +172,16 @@ fn commands_survive_each_failing_call() {
             let mut results = results.lock().expect("results");
             let tally = results
                 .0
-                .entry((case.line, &fault.call[..], fault.how))
+                .entry((case.line, fault.what(), fault.how))
                 .or_default();
             tally.add(&outcome);
             if let Some(problem) = problem {
                 let line = format!(
                     "{}: {}, {} of call {}: {problem}",
-                    case.line, fault.call, fault.how, fault.number
+                    case.line,
+                    fault.what(),
+                    fault.how,
+                    fault.number
                 );
                 println!("{line}\n{}", about(&outcome));
                 results.1.push(line);
@@ -210,8 +213,7 @@ fn a_capture_that_cannot_begin_leaves_nothing_and_says_what_failed() {
         let chosen = |fault: &&Fault| fault.call == call && fault.how == how;
         let mut runs = 0;
         for fault in faults.iter().filter(chosen) {
-            let options = fault.options();
-            let outcome = stage.run(case, &options.each_ref().map(|option| &option[..]));
+            let outcome = stage.run_with(case, fault);
             let problem = wrong(case, &expected, &outcome, stage.folder());
             assert_eq!(problem, None, "{fault:?} {}", about(&outcome));
             let errors = outcome.stderr.lines();
@@ -244,13 +246,18 @@ fn about(outcome: &run::Outcome) -> String {
     format!("    {failed:?}\n    status {:?} {tail:?}", outcome.status)
 }
 
-/// A line for each command, call and way to fail: how often, and the exit statuses.
-fn printed(table: &BTreeMap<(&str, &str, &str), Tally>) -> String {
+/// What was injected, by command, what failed, and how.
+type Table = BTreeMap<(&'static str, String, &'static str), Tally>;
+
+/// How often, for each command; and for each thing that failed in it and each way, with the exit statuses.
+fn printed(table: &Table) -> String {
     let mut text = String::new();
     let mut last = "";
     for ((line, call, how), tally) in table {
         if *line != last {
-            writeln!(text, "{line}").expect("text");
+            let all = table.iter().filter(|((other, ..), _)| other == line);
+            let count: u64 = all.map(|(_, tally)| tally.injected).sum();
+            writeln!(text, "{line}: {count}").expect("text");
             last = line;
         }
         let Tally { injected, statuses } = tally;

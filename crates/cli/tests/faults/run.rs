@@ -101,6 +101,13 @@ impl Stage {
         self.run_by(case, &[&strace, scope, options].concat(), LIMIT)
     }
 
+    /// Runs a command in which a call fails.
+    pub fn run_with(&self, case: &Case, fault: &Fault) -> Outcome {
+        let options = fault.options(&self.scene.file(""));
+        let options: Vec<_> = options.iter().map(String::as_str).collect();
+        self.run(case, &options)
+    }
+
     /// Runs a command by another program, given its arguments. Ends it after `limit` seconds.
     pub fn run_by(&self, case: &Case, by: &[&str], limit: &str) -> Outcome {
         let folder = &self.scene.file("");
@@ -169,14 +176,30 @@ pub struct Fault {
     pub call: String,
     pub number: u32,
     pub how: &'static str,
+    /// Only calls with this file of the folder count.
+    pub file: Option<String>,
 }
 
 impl Fault {
-    /// Options of strace.
-    pub fn options(&self) -> [String; 4] {
-        let Self { call, number, how } = self;
+    /// Options of strace. The file is in `folder`.
+    pub fn options(&self, folder: &str) -> Vec<String> {
+        let Self {
+            call, number, how, ..
+        } = self;
         let inject = format!("inject={call}:{how}:when={number}");
-        ["-e".into(), format!("trace={call}"), "-e".into(), inject]
+        let mut options = vec!["-e".into(), format!("trace={call}"), "-e".into(), inject];
+        if let Some(file) = &self.file {
+            options.extend(["-P".into(), format!("{folder}{file}")]);
+        }
+        options
+    }
+
+    /// The call, and its file.
+    pub fn what(&self) -> String {
+        match &self.file {
+            Some(file) => format!("{} to {file}", self.call),
+            None => self.call.clone(),
+        }
     }
 }
 
@@ -201,6 +224,87 @@ fn wake_ups_are_known_by_their_line() {
     let line = r#"9815  read(3</tmp/x/batch>, "", 65536) = 0 (INJECTED)"#;
     assert!(shortens(line));
     assert!(!shortens(&line.replace("= 0", "= -1 EIO")));
+}
+
+/// Calls with a descriptor of an output.
+const OUTPUT_CALLS: [&str; 6] = [
+    "write",
+    "pwrite64",
+    "writev",
+    "ftruncate",
+    "fsync",
+    "fdatasync",
+];
+
+/// What is not an output of the command.
+const OTHER_FILES: [&str; 3] = ["stderr", "state", "trace"];
+
+/// Every fault of the outputs of a traced run: the files in `folder`, and standard output. Wake-ups do not count here, so that
+/// writes behind them fail, too.
+pub fn output_faults(trace: &str, folder: &str) -> Vec<Fault> {
+    let mut made: BTreeMap<(&str, &str), BTreeMap<&str, u32>> = BTreeMap::new();
+    for line in trace.lines() {
+        let Some((thread, text)) = line.split_once(char::is_whitespace) else {
+            continue;
+        };
+        let Some((call, rest)) = text.trim_start().split_once('(') else {
+            continue;
+        };
+        let file = rest
+            .split_once('<')
+            .filter(|(number, _)| number.bytes().all(|byte| byte.is_ascii_digit()))
+            .and_then(|(_, rest)| Some(rest.split_once('>')?.0.strip_prefix(folder)?))
+            .filter(|file| !OTHER_FILES.contains(file));
+        if let Some(file) = file
+            && OUTPUT_CALLS.contains(&call)
+        {
+            *made
+                .entry((call, file))
+                .or_default()
+                .entry(thread)
+                .or_default() += 1;
+        }
+    }
+    let mut faults = Vec::new();
+    for ((call, file), threads) in made {
+        let most = threads.into_values().max().unwrap_or(0);
+        for number in (1..=most).take(CALLS_MAX) {
+            faults.extend(ways(call).iter().map(|how| Fault {
+                call: call.to_owned(),
+                number,
+                how,
+                file: Some(file.to_owned()),
+            }));
+        }
+    }
+    faults
+}
+
+#[test]
+fn faults_of_outputs_are_those_of_the_folder() {
+    let trace = "\
+7 write(4</tmp/x/a.pcapng>, \"\", 96) = 96
+7 write(4</tmp/x/a.pcapng>, \"\", 96) = 96
+8 write(4</tmp/x/a.pcapng>, \"\", 96) = 96
+7 write(2</tmp/x/stderr>, \"\", 96) = 96
+7 write(5<pipe:[1]>, \"\", 1) = 1
+7 fsync(4</tmp/x/a.pcapng>) = 0
+7 read(4</tmp/x/a.pcapng>, \"\", 96) = 0
+";
+    let faults = output_faults(trace, "/tmp/x/");
+    let with = |call: &str, number: u32| {
+        let mut all = faults.iter();
+        all.any(|fault| fault.call == call && fault.number == number && fault.how == "error=ENOSPC")
+    };
+    assert!(with("write", 1) && with("write", 2) && with("fsync", 1));
+    assert!(!with("write", 3) && !with("read", 1));
+    assert!(
+        faults
+            .iter()
+            .all(|fault| fault.file.as_deref() == Some("a.pcapng"))
+    );
+    let options = faults[0].options("/tmp/y/");
+    assert_eq!(options[4..], ["-P", "/tmp/y/a.pcapng"]);
 }
 
 /// Every fault of a traced run: each call of each thread, in each way. Calls that the loader and Rust's runtime make before the
@@ -244,6 +348,7 @@ pub fn faults(trace: &str) -> Vec<Fault> {
                 call: call.to_owned(),
                 number,
                 how,
+                file: None,
             }));
         }
     }
