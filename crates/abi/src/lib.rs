@@ -23,6 +23,7 @@ pub mod process;
 pub mod region;
 pub mod ring_buffer;
 pub mod scheduling;
+pub mod seccomp;
 pub mod signal;
 pub mod socket;
 #[cfg(debug_assertions)]

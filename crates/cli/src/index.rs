@@ -14,7 +14,7 @@ use crate::units::{binary, counted};
 use crate::{json, privilege, user};
 
 pub fn run(args: &IndexArgs) -> Result<Exit, Failure> {
-    user::leave(&args.user, privilege::to_read(false))?;
+    user::leave(&args.user, privilege::ANY_FILE)?;
     restrict(args)?;
     let mut failures = Vec::new();
     for file in &args.files {
@@ -42,7 +42,8 @@ fn restrict(args: &IndexArgs) -> Result<(), Failure> {
     for file in &args.files {
         sandbox = sandbox.write(Some(file)).read(file).read(index_path(file));
     }
-    sandbox.enter(args.sandbox, args.quiet)
+    sandbox.enter(args.sandbox, args.quiet)?;
+    Ok(())
 }
 
 /// An index that is beside its file now.

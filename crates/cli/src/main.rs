@@ -34,6 +34,7 @@ mod page_file;
 mod paint;
 mod ping;
 mod privilege;
+mod process_helper;
 mod read;
 mod report;
 mod rpcap;
@@ -113,5 +114,6 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Demo(args) => demo::run(&args),
         Command::Generate { directory } => generate::run(&directory),
         Command::ClsactGuard => clsact_guard::run(),
+        Command::ProcessHelper(args) => process_helper::run(&args),
     }
 }

@@ -56,27 +56,25 @@ pub fn is_in_user_namespace() -> bool {
 pub const FIND_PROCESSES: CapabilitySet =
     CapabilitySet::SYS_PTRACE.union(CapabilitySet::DAC_READ_SEARCH);
 
-/// What a job keeps that reads from open sockets: `CAP_DAC_OVERRIDE`, which root needs to rotate files in any directory,
-/// and, if a program `counts`, `CAP_BPF`, which reading its counters needs before Linux 5.19.
-pub fn to_read(counts: bool) -> CapabilitySet {
-    let mut needed = CapabilitySet::DAC_OVERRIDE;
+/// What root needs to open, create and remove files of other users, in their directories.
+pub const ANY_FILE: CapabilitySet = CapabilitySet::DAC_OVERRIDE;
+
+/// What reading the counters of a program needs before Linux 5.19, if one `counts`.
+pub fn to_count(counts: bool) -> CapabilitySet {
+    let mut needed = CapabilitySet::empty();
     needed.set(CapabilitySet::BPF, counts);
     needed
 }
 
-/// What a capture needs as long as interfaces and namespaces can join it; also what it needs if it finds the
-/// processes of other users.
-pub fn to_capture_anywhere(finds_processes: bool) -> CapabilitySet {
-    let mut needed = CapabilitySet::DAC_OVERRIDE
-        | CapabilitySet::NET_RAW
+/// What a capture needs as long as interfaces and namespaces can join it.
+pub fn to_capture_anywhere() -> CapabilitySet {
+    CapabilitySet::NET_RAW
         | CapabilitySet::NET_ADMIN
         | CapabilitySet::SYS_ADMIN
         | CapabilitySet::BPF
         | CapabilitySet::PERFMON
         // The memory of AF_XDP sockets is locked.
-        | CapabilitySet::IPC_LOCK;
-    needed.set(FIND_PROCESSES, finds_processes);
-    needed
+        | CapabilitySet::IPC_LOCK
 }
 
 /// Drops every capability of the calling thread except `needed`.

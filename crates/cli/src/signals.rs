@@ -12,9 +12,10 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::{flag, low_level};
 use tapline::Stop;
 
-use crate::args::UserArgs;
+use crate::args::{SandboxArgs, UserArgs};
 use crate::failure::Failure;
-use crate::{privilege, screen, user};
+use crate::sandbox::{SIGNALS, Sandbox};
+use crate::{screen, user};
 
 /// Exit status that shells use for a program ended by SIGINT.
 const INTERRUPTED: i32 = 130;
@@ -27,34 +28,43 @@ const SAME_REQUEST: Timespec = Timespec {
 };
 
 /// A [`Stop`] that SIGINT, SIGTERM and SIGHUP trigger.
-pub fn stop() -> Result<Stop, Failure> {
-    stop_of(CapabilitySet::empty())
+pub fn stop(sandbox: SandboxArgs) -> Result<Stop, Failure> {
+    stop_on(&[SIGINT, SIGTERM, SIGHUP], sandbox, CapabilitySet::empty())
 }
 
 /// The same in a command that may change to another user.
-pub fn stop_as(user: &UserArgs) -> Result<Stop, Failure> {
-    stop_of(user::to_follow(user))
-}
-
-fn stop_of(kept: CapabilitySet) -> Result<Stop, Failure> {
-    stop_on(&[SIGINT, SIGTERM, SIGHUP], kept).map_err(|error| failed(&error))
+pub fn stop_as(user: &UserArgs, sandbox: SandboxArgs) -> Result<Stop, Failure> {
+    stop_on(&[SIGINT, SIGTERM, SIGHUP], sandbox, user::to_follow(user))
 }
 
 /// A [`Stop`] that SIGINT and SIGTERM trigger, and a stream that has a byte for each SIGHUP.
-pub fn stop_or_reload(user: &UserArgs) -> Result<(Stop, UnixStream), Failure> {
+pub fn stop_or_reload(
+    user: &UserArgs,
+    sandbox: SandboxArgs,
+) -> Result<(Stop, UnixStream), Failure> {
     let open = || {
         let (hangups, writer) = UnixStream::pair()?;
         low_level::pipe::register(SIGHUP, writer)?;
-        Ok((stop_on(&[SIGINT, SIGTERM], user::to_follow(user))?, hangups))
+        Ok(hangups)
     };
-    open().map_err(|error| failed(&error))
+    let hangups = open().map_err(|error| failed(&error))?;
+    let stop = stop_on(&[SIGINT, SIGTERM], sandbox, user::to_follow(user))?;
+    Ok((stop, hangups))
 }
 
 fn failed(error: &io::Error) -> Failure {
     Failure::job_on("cannot handle signals", error)
 }
 
-fn stop_on(signals: &[i32], kept: CapabilitySet) -> io::Result<Stop> {
+fn stop_on(signals: &[i32], sandbox: SandboxArgs, kept: CapabilitySet) -> Result<Stop, Failure> {
+    let (stop, first) = handle(signals).map_err(|error| failed(&error))?;
+    // It ends with the program.
+    Sandbox::new(&SIGNALS).spawn_keeping(kept, sandbox, || end_after(first))?;
+    Ok(stop)
+}
+
+/// A stop that `signals` trigger, and a stream that has a byte for each.
+fn handle(signals: &[i32]) -> io::Result<(Stop, UnixStream)> {
     let stop = Stop::new()?;
     let (first, again) = UnixStream::pair()?;
     for &signal in signals {
@@ -62,8 +72,7 @@ fn stop_on(signals: &[i32], kept: CapabilitySet) -> io::Result<Stop> {
         low_level::pipe::register(signal, stop.stopper().as_fd().try_clone_to_owned()?)?;
         low_level::pipe::register(signal, again.try_clone()?)?;
     }
-    privilege::spawn_with(kept, "signals", || end_after(first))?;
-    Ok(stop)
+    Ok((stop, first))
 }
 
 /// Ends the program at the first signal that comes a while after another one.

@@ -120,7 +120,7 @@ pub mod filter {
 #[doc(hidden)]
 pub use abi::takeover;
 #[doc(hidden)]
-pub use abi::{signal, user};
+pub use abi::{seccomp, signal, user};
 
 /// Capture files: readers, writers, rotation, compression.
 ///

@@ -69,7 +69,7 @@ pub use report::ReportArgs;
 pub use rpcap::{Protocol, RpcapArgs, ServeArgs, ServeRpcapArgs};
 pub use run::RunArgs;
 pub use sample::sample;
-pub use sandbox::{SandboxArgs, UserArgs};
+pub use sandbox::{HelperArgs, SandboxArgs, UserArgs};
 pub use send::SendArgs;
 pub use spool::SpoolArgs;
 
@@ -189,6 +189,10 @@ pub enum Command {
     /// Removes the tc filters that the parent process leaves behind (see 'count')
     #[command(hide = true)]
     ClsactGuard,
+
+    /// Looks up processes for the parent process (see 'capture --who')
+    #[command(hide = true)]
+    ProcessHelper(HelperArgs),
 
     /// Write manual pages and shell completions to a directory
     #[command(hide = true)]

@@ -33,6 +33,16 @@ pub struct UserArgs {
     pub user: Option<User>,
 }
 
+/// Flags of the process that looks up processes, which are those of its capture.
+#[derive(Args, Clone, Debug)]
+pub struct HelperArgs {
+    #[command(flatten)]
+    pub sandbox: SandboxArgs,
+
+    #[command(flatten)]
+    pub user: UserArgs,
+}
+
 fn user(name: &str) -> Result<User, String> {
     match User::named(name) {
         Ok(Some(user)) => Ok(user),

@@ -5,17 +5,17 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
 
-use rustix::process::{
-    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, pidfd_open, pidfd_send_signal, waitid,
-};
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use tapline::{Stop, Stopper};
 
 use super::cgroup::Cgroup;
-use crate::args::CaptureArgs;
+use crate::args::{CaptureArgs, SandboxArgs};
 use crate::failure::{Exit, Failure};
 use crate::output;
+use crate::sandbox::{self, Sandbox};
 
 /// Joins the control group whose file is `$1`, and becomes the command.
 const JOIN: &str = r#"echo 0 > "$1" && shift && exec "$@""#;
@@ -28,6 +28,14 @@ pub struct Prepared<'a> {
     words: &'a [String],
     /// Standard output carries packets or JSON.
     is_stdout_taken: bool,
+}
+
+/// A command whose thread has started, and runs it on request.
+pub struct Waiting {
+    begin: Sender<()>,
+    begun: Receiver<Result<OwnedFd, Failure>>,
+    waiter: JoinHandle<io::Result<ExitStatus>>,
+    name: String,
 }
 
 /// A running command.
@@ -64,10 +72,41 @@ pub fn prepare<'a>(
 }
 
 impl Prepared<'_> {
-    /// Starts it, in a namespace as `tapline netns exec` does. Its output goes to standard error if standard output is taken. When it ends, the capture is stopped.
-    pub fn start(self, stop: &Stop) -> Result<Running, Failure> {
+    /// Starts the thread that runs it: call it before the sandbox, which starts no programs and holds for later threads. The
+    /// thread restricts itself, too, once the command runs.
+    pub fn wait(self, stop: &Stop, args: SandboxArgs) -> Result<Waiting, Failure> {
         let name = self.words[0].clone();
-        let failed = |error: io::Error| Failure::job_on(format!("cannot run {name}"), &error);
+        let mut command = self.command().map_err(|error| failed(&name, &error))?;
+        let stopper = stop.stopper();
+        let program = name.clone();
+        let (begin, may_begin) = channel();
+        let (tell, begun) = channel();
+        let run = move || {
+            if may_begin.recv().is_err() {
+                return Ok(ExitStatus::default());
+            }
+            match spawn(&mut command, args, &program) {
+                Ok((child, pidfd)) => {
+                    let _ = tell.send(Ok(pidfd));
+                    wait(child, &stopper)
+                }
+                Err(failure) => {
+                    let _ = tell.send(Err(failure));
+                    Ok(ExitStatus::default())
+                }
+            }
+        };
+        let waiter = thread::Builder::new().name("command".into()).spawn(run);
+        Ok(Waiting {
+            begin,
+            begun,
+            waiter: waiter.map_err(|error| failed(&name, &error))?,
+            name,
+        })
+    }
+
+    /// In a namespace as `tapline netns exec` does. Its output goes to standard error if standard output is taken.
+    fn command(self) -> io::Result<Command> {
         let mut words: Vec<OsString> = Vec::new();
         if let Some(processes) = self.processes {
             words.extend(["/bin/sh", "-c", JOIN, "tapline"].map(OsString::from));
@@ -75,41 +114,66 @@ impl Prepared<'_> {
         }
         if let Some(namespace) = self.namespace {
             // `/proc/self/exe` would be the shell.
-            words.push(std::env::current_exe().map_err(failed)?.into());
+            words.push(std::env::current_exe()?.into());
             words.extend(["netns", "exec", namespace].map(OsString::from));
         }
         words.extend(self.words.iter().map(OsString::from));
         let mut command = Command::new(&words[0]);
         command.args(&words[1..]);
         if self.is_stdout_taken {
-            let errors = io::stderr().as_fd().try_clone_to_owned();
-            command.stdout(errors.map_err(failed)?);
+            command.stdout(io::stderr().as_fd().try_clone_to_owned()?);
         }
-        let mut child = command.spawn().map_err(failed)?;
-        let pid = Pid::from_child(&child);
-        let pidfd = match pidfd_open(pid, PidfdFlags::empty()) {
-            Ok(pidfd) => pidfd,
-            Err(error) => {
-                // What counts is the first error.
-                let _ = child.kill().and_then(|()| child.wait());
-                return Err(failed(error.into()));
-            }
-        };
-        let stopper = stop.stopper();
-        let waiter = thread::Builder::new().name("command".into());
-        let waiter = match waiter.spawn(move || wait(child, &stopper)) {
-            Ok(waiter) => waiter,
-            Err(error) => {
-                let _ = pidfd_send_signal(&pidfd, Signal::KILL);
-                let _ = waitid(WaitId::PidFd(pidfd.as_fd()), WaitIdOptions::EXITED);
-                return Err(failed(error));
-            }
-        };
+        Ok(command)
+    }
+}
+
+impl Waiting {
+    /// Runs it. When it ends, the capture is stopped.
+    pub fn begin(self) -> Result<Running, Failure> {
+        let Self {
+            begin,
+            begun,
+            waiter,
+            name,
+        } = self;
+        let _ = begin.send(());
+        // An error: its thread has panicked.
+        let begun = begun
+            .recv()
+            .unwrap_or_else(|_| Err(failed(&name, &io::ErrorKind::Other.into())));
         Ok(Running {
-            pidfd,
+            pidfd: begun?,
             waiter,
             name,
         })
+    }
+}
+
+fn failed(name: &str, error: &io::Error) -> Failure {
+    Failure::job_on(format!("cannot run {name}"), error)
+}
+
+/// Starts it, and restricts the calling thread.
+fn spawn(
+    command: &mut Command,
+    args: SandboxArgs,
+    name: &str,
+) -> Result<(Child, OwnedFd), Failure> {
+    let mut child = command.spawn().map_err(|error| failed(name, &error))?;
+    let pidfd = pidfd_open(Pid::from_child(&child), PidfdFlags::empty());
+    let pidfd = pidfd.map_err(|error| failed(name, &error.into()));
+    let restrict = |pidfd| {
+        // The capture says what the kernel lacks.
+        Sandbox::new(&sandbox::COMMAND).enter(args, true)?;
+        Ok(pidfd)
+    };
+    match pidfd.and_then(restrict) {
+        Ok(pidfd) => Ok((child, pidfd)),
+        Err(failure) => {
+            // What counts is the first error.
+            let _ = child.kill().and_then(|()| child.wait());
+            Err(failure)
+        }
     }
 }
 

@@ -32,7 +32,7 @@ use tapline::capture::{
 };
 use tapline::control::directory;
 use tapline::file::write::{CaptureFile, WriteError};
-use tapline::who::ProcessFinder;
+use tapline::who::{ProcessFinder, ProcessHelper};
 
 use crate::args::CaptureArgs;
 use crate::control::{self, Control, RunningControl};
@@ -41,7 +41,8 @@ use crate::failure::{Exit, Failure, chain, full_disk, is_closed_output};
 use crate::metrics::{self, Server};
 use crate::output::{self, Written};
 use crate::packet_line::{LineOptions, Printer};
-use crate::sandbox::{self, Sandbox};
+use crate::process_helper::RunningHelper;
+use crate::sandbox::{self, Enforced, Sandbox};
 use crate::{privilege, signals, user};
 use buffer::BufferChoice;
 use cgroup::Cgroup;
@@ -83,13 +84,16 @@ fn capture(args: &CaptureArgs) -> Result<Exit, Failure> {
     let buffer = BufferChoice::new(args);
     let options = setup::options(args, buffer)?.socket_ports(ports.map(Arc::new));
     let delivery = (options.delivery, options.spin);
-    let stop = signals::stop_as(&args.user)?;
+    let stop = signals::stop_as(&args.user, args.sandbox)?;
     let server = args.metrics.map(Server::bind).transpose()?;
     let namespaces = source::namespaces(&args.netns, &args.interface);
     let readers = ReaderChoice::new(args, &options)?;
     let (mut capture, readers) = open(options, namespaces, readers)?;
     let live = capture.live();
     let progress = Progress::new(args, live.clone())?;
+    let helper = args.who.then(|| RunningHelper::start(args)).transpose()?;
+    // The connection is dropped before the process that it ends.
+    let (_helper, processes) = helper.unzip();
     let control = control_without_root(args, &mut capture, delivery, &live, &stop)?;
     let command = command::prepare(args, cgroup.as_ref())?;
 
@@ -132,7 +136,7 @@ fn capture(args: &CaptureArgs) -> Result<Exit, Failure> {
     } else if let Some(path) = &args.output.write {
         let file = setup::file(args, path, &capture, keys)?;
         let made = Written::from(&file);
-        let file = writer(args, file, path, &capture)?;
+        let file = writer(args, file, path, &capture, processes)?;
         let controls = Controls {
             files: vec![file.control()],
             ..Controls::default()
@@ -152,7 +156,7 @@ fn capture(args: &CaptureArgs) -> Result<Exit, Failure> {
         decoded = decoder.finish();
         result
     } else {
-        let printer = printer(args, &capture)?;
+        let printer = printer(args, &capture, processes)?;
         (running, control) = start.begin(&capture, &written, Controls::default(), &progress)?;
         let mut consumer = progress.around(printer);
         let result = capture.run_consumer(&mut consumer, &stop);
@@ -207,7 +211,9 @@ fn control_without_root(
     stop: &Stop,
 ) -> Result<Option<Control>, Failure> {
     let socket = control::socket(args)?;
-    user::leave(&args.user, privilege::to_capture_anywhere(args.who))?;
+    let mut needed = privilege::to_capture_anywhere();
+    needed.set(privilege::ANY_FILE, args.output.write.is_some());
+    user::leave(&args.user, needed)?;
     let followed = capture.follow();
     followed.map_err(|error| Failure::job_on("cannot follow interfaces", &error))?;
     let opened = socket.map(|socket| Control::open(args, socket, capture, delivery, live, stop));
@@ -307,15 +313,15 @@ impl Start<'_> {
         let links = capture.links();
         // Interfaces that come up may have filters that count.
         let counts = self.args.sample.is_some() || capture.is_hotplug() || links.iter().any(counts);
-        let mut needed = privilege::to_read(counts);
+        let mut needed = privilege::to_count(counts);
+        needed.set(privilege::ANY_FILE, makes_files(self.args));
         let restores = restores_settings(self.args, capture);
         needed.set(CapabilitySet::NET_ADMIN, restores);
-        needed.set(privilege::FIND_PROCESSES, self.args.who);
         needed
     }
 
-    /// The last steps before packets are read: drops privileges, starts the metrics server and the control of the
-    /// capture and its file, reports the start, and starts the command.
+    /// The last steps before packets are read: drops privileges, starts the metrics server, restricts this thread, reports
+    /// the start, starts the command, and the control of the capture and its file.
     fn begin(
         self,
         capture: &Source,
@@ -324,11 +330,20 @@ impl Start<'_> {
         progress: &Progress,
     ) -> Result<(Option<command::Running>, Option<RunningControl>), Failure> {
         privilege::drop_all_but(self.needed(capture))?;
+        let wait = |command: command::Prepared<'_>| command.wait(self.stop, self.args.sandbox);
+        let command = self.command.map(wait).transpose()?;
         let url = self.server.as_ref().map(Server::url);
+        if let Some(server) = self.server {
+            let live = self.live;
+            let families = move || metrics::capture_families(&live.accounts());
+            server.serve(self.args.sandbox, families)?;
+        }
+        let enforced = restrict(self.args, capture, self.groups)?;
         let socket = self.control.as_ref().and_then(Control::path);
         let places = start::Places {
             metrics: url.as_deref(),
             control: socket.as_deref(),
+            enforced,
         };
         let shown = start::show(
             self.args,
@@ -339,25 +354,14 @@ impl Start<'_> {
         );
         shown.map_err(|error| Failure::stdout(&error))?;
         progress.ready();
-        let command = self.command.map(|command| command.start(self.stop));
-        let command = command.transpose()?;
-        let serve = || {
-            if let Some(server) = self.server {
-                let live = self.live;
-                let families = move || metrics::capture_families(&live.accounts());
-                server.serve(self.args.sandbox, families)?;
-            }
-            restrict(self.args, capture, self.groups)?;
-            let serve = |control: Control| control.serve(files, triggers, written.names());
-            let control = self.control.map(serve).transpose();
-            control.map_err(|error| Failure::job_on("cannot serve the control socket", &error))
-        };
-        match serve() {
+        let command = command.map(command::Waiting::begin).transpose()?;
+        let serve = |control: Control| control.serve(files, triggers, written.names());
+        match self.control.map(serve).transpose() {
             Ok(control) => Ok((command, control)),
-            Err(failure) => {
+            Err(error) => {
                 // The command does not outlive the capture; what counts is the first failure.
                 let _ = command.map(command::Running::finish);
-                Err(failure)
+                Err(Failure::job_on("cannot serve the control socket", &error))
             }
         }
     }
@@ -371,14 +375,21 @@ fn restores_settings(args: &CaptureArgs, capture: &Source) -> bool {
     may_stamp_others || capture.links().iter().any(|link| link.restores_settings)
 }
 
+/// Whether files are created while packets are read: the first one is open before, others follow only then.
+fn makes_files(args: &CaptureArgs) -> bool {
+    output::rotation(&args.output).is_any() || args.record.record.is_some()
+}
+
 /// Leaves the capture what it still needs: its output, its control socket, and what the end restores. Interfaces that come
 /// later are opened by other threads.
-fn restrict(args: &CaptureArgs, capture: &Source, groups: Option<PathBuf>) -> Result<(), Failure> {
-    // The first file is open; others follow only then.
-    let makes_files = output::rotation(&args.output).is_any() || args.record.record.is_some();
-    let mut sandbox = Sandbox::new(&sandbox::CAPTURE)
-        .write(args.output.write.as_deref().filter(|_| makes_files))
-        .inspect_processes(args.who);
+fn restrict(
+    args: &CaptureArgs,
+    capture: &Source,
+    groups: Option<PathBuf>,
+) -> Result<Enforced, Failure> {
+    let makes_files = makes_files(args);
+    let mut sandbox =
+        Sandbox::new(&sandbox::CAPTURE).write(args.output.write.as_deref().filter(|_| makes_files));
     let prints = args.output.write.is_none() && !args.json;
     sandbox = sandbox.local_time(prints || makes_files);
     let restores = restores_settings(args, capture) || args.readers.cpus.is_some();
@@ -392,8 +403,7 @@ fn restrict(args: &CaptureArgs, capture: &Source, groups: Option<PathBuf>) -> Re
     let directories = args.readers.stripe.iter().cloned().chain(directory().ok());
     sandbox = directories.fold(sandbox, Sandbox::write_in);
     sandbox = groups.into_iter().fold(sandbox, Sandbox::remove_from);
-    sandbox.enter(args.sandbox, args.quiet)?;
-    Ok(())
+    sandbox.enter(args.sandbox, args.quiet)
 }
 
 /// Writes packets to `file`, with what else is wanted about them.
@@ -402,9 +412,10 @@ fn writer(
     file: CaptureFile,
     path: &Path,
     capture: &Source,
+    processes: Option<ProcessHelper>,
 ) -> Result<FileConsumer, Failure> {
     let mut file = FileConsumer::new(file, flush(args, path));
-    if let Some(finder) = processes(args, capture)? {
+    if let Some(finder) = finder(capture, processes)? {
         file.find_processes(finder);
     }
     if args.packet_id {
@@ -414,21 +425,28 @@ fn writer(
 }
 
 /// Prints packets, with their processes if they are wanted.
-fn printer(args: &CaptureArgs, capture: &Source) -> Result<Printer, Failure> {
+fn printer(
+    args: &CaptureArgs,
+    capture: &Source,
+    processes: Option<ProcessHelper>,
+) -> Result<Printer, Failure> {
     let mut printer = Printer::new(args.json, LineOptions::from(&args.print));
     for interface in capture.interfaces() {
         printer.add_interface(interface);
     }
-    if let Some(finder) = processes(args, capture)? {
+    if let Some(finder) = finder(capture, processes)? {
         printer.find_processes(finder);
     }
     Ok(printer)
 }
 
 /// Finds the processes of packets, if they are wanted.
-fn processes(args: &CaptureArgs, capture: &Source) -> Result<Option<ProcessFinder>, Failure> {
-    let finder = args.who.then(|| ProcessFinder::open(capture.interfaces()));
-    let finder = finder.transpose();
+fn finder(
+    capture: &Source,
+    processes: Option<ProcessHelper>,
+) -> Result<Option<ProcessFinder>, Failure> {
+    let open = |helper| ProcessFinder::open_with(helper, capture.interfaces());
+    let finder = processes.map(open).transpose();
     finder.map_err(|error| Failure::new(Exit::Unsupported, chain(&error)))
 }
 

@@ -14,15 +14,18 @@ use crate::args::CaptureArgs;
 use crate::failure::{chain, xdp_refusal};
 use crate::json;
 use crate::output::Written;
+use crate::sandbox::Enforced;
 use crate::units::binary;
 
-/// Where the capture can be reached.
+/// Where the capture can be reached, and how it is restricted.
 #[derive(Clone, Copy)]
 pub struct Places<'p> {
     /// URL of the counters.
     pub metrics: Option<&'p str>,
     /// Path of the control socket.
     pub control: Option<&'p str>,
+    /// What applies by now.
+    pub enforced: Enforced,
 }
 
 /// Prints it: JSON on standard output, text on standard error unless `--quiet`.
@@ -56,7 +59,7 @@ pub fn show(
                 object
             })
             .collect();
-        let event = serde_json::json!({
+        let mut event = serde_json::json!({
             "event": "start",
             "at_ns": crate::moment::now_ns(),
             "interfaces": interfaces,
@@ -69,8 +72,8 @@ pub fn show(
             "files": written.names(),
             "metrics": places.metrics,
             "control": places.control,
-            "sandbox": !args.sandbox.no_sandbox,
         });
+        places.enforced.add_to(&mut event);
         return json::print(&event);
     }
     if !args.quiet {

@@ -66,12 +66,13 @@ pub fn run(args: &CtlArgs) -> Result<Exit, Failure> {
 
 /// Leaves the program the sockets of captures, whose answers it parses.
 fn restrict(args: &CtlArgs, directory: &Path) -> Result<(), Failure> {
-    privilege::drop_all_but(privilege::to_read(false))?;
+    privilege::drop_all_but(privilege::ANY_FILE)?;
     let flags = SandboxArgs {
         no_sandbox: args.no_sandbox,
     };
     let sandbox = Sandbox::new(&sandbox::CTL).read(directory);
-    sandbox.enter(flags, false)
+    sandbox.enter(flags, false)?;
+    Ok(())
 }
 
 /// The words `[dev IF] mode MODE`.

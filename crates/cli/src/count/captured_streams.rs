@@ -32,11 +32,11 @@ pub fn run(args: &CountArgs, reason: &str) -> Result<Exit, Failure> {
     }
     let options = options.filter(STAMP_FILTER);
     let options = options.map_err(|error| Failure::job(&error))?;
-    let stop = signals::stop_as(&args.user)?;
+    let stop = signals::stop_as(&args.user, args.sandbox)?;
     let capture = options
         .open()
         .map_err(|error| refused(STAMP_FILTER, error))?;
-    user::leave(&args.user, privilege::to_read(true))?;
+    user::leave(&args.user, privilege::to_count(true))?;
     Sandbox::new(&sandbox::CAPTURE).enter(args.sandbox, args.quiet)?;
     show_start(args, reason).map_err(|error| Failure::stdout(&error))?;
     let links = capture.interfaces().iter();

@@ -22,7 +22,7 @@ use crate::{signals, user};
 
 pub fn run(args: &CountArgs) -> Result<Exit, Failure> {
     let options = setup::options(args);
-    let stop = signals::stop_as(&args.user)?;
+    let stop = signals::stop_as(&args.user, args.sandbox)?;
     let server = args.metrics.map(Server::bind).transpose()?;
     // Dropped after the count, which removes its tc filters itself if it can.
     let mut guard = guard(args);
@@ -132,7 +132,8 @@ pub fn leave(args: &CountArgs, count: &Count) -> Result<(), Failure> {
 /// Leaves the program what it needs to read the counters.
 pub fn restrict(args: &CountArgs) -> Result<(), Failure> {
     let sandbox = Sandbox::new(&sandbox::COUNT).local_time(!args.json && !args.csv);
-    sandbox.enter(args.sandbox, args.quiet)
+    sandbox.enter(args.sandbox, args.quiet)?;
+    Ok(())
 }
 
 /// The guard that removes the clsact filters if this process is killed; `None` if the kernel does that.

@@ -23,7 +23,7 @@ pub fn run(args: &CountArgs) -> Result<Exit, Failure> {
     options.streams = true;
     // Dropped after the count, which removes its tc filters itself if it can.
     let mut guard = job::guard(args);
-    let count = match Count::open_with_stop(options, signals::stop_as(&args.user)?) {
+    let count = match Count::open_with_stop(options, signals::stop_as(&args.user, args.sandbox)?) {
         Ok(count) => count,
         Err(error) if is_about_the_arguments(&error) => {
             return Err(failure::of_opening(args, error));

@@ -61,7 +61,7 @@ pub fn run(args: &ExtcapArgs, interface: &str, fifo: &Path) -> Result<Exit, Fail
     let packets = OpenOutput::create()
         .open(fifo)
         .map_err(|error| Failure::job_on(format!("cannot write to {}", fifo.display()), &error))?;
-    let stop = signals::stop()?;
+    let stop = signals::stop(args.sandbox)?;
     // It restricts itself before there is something to read.
     let (give, errors) = sync_channel(1);
     let report = move || {

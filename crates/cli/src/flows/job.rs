@@ -55,14 +55,14 @@ fn run_files(args: &FlowsArgs) -> Result<Exit, Failure> {
     if let Some(packets) = args.count {
         builder = builder.count(packets);
     }
-    let stop = signals::stop_as(&args.user)?;
+    let stop = signals::stop_as(&args.user, args.sandbox)?;
     let server = args.metrics.map(Server::bind).transpose()?;
     let mut columns = columns(args, arguments.when_full())?;
     let mut outputs = outputs(args)?;
     read::raise_descriptor_limit();
     let failure = |error: &ReadError| read::failure(error, &arguments);
     let mut job = builder.stop(stop).open().map_err(|error| failure(&error))?;
-    user::leave(&args.user, privilege::to_read(false))?;
+    user::leave(&args.user, privilege::ANY_FILE)?;
     let files = arguments.files.iter();
     let calls = columns
         .as_ref()
@@ -176,7 +176,7 @@ fn run_capture(args: &FlowsArgs) -> Result<Exit, Failure> {
         return Err(Failure::new(Exit::Usage, line));
     }
     let text = filter(args)?;
-    let stop = signals::stop_as(&args.user)?;
+    let stop = signals::stop_as(&args.user, args.sandbox)?;
     let server = args.metrics.map(Server::bind).transpose()?;
     let mut columns = columns(args, WhenFull::GiveUp)?;
     let mut outputs = outputs(args)?;
@@ -191,7 +191,9 @@ fn run_capture(args: &FlowsArgs) -> Result<Exit, Failure> {
         let indexes = capture.links().map(|opened| opened.link.index);
         output.sink_mut().set_if_indexes(indexes.collect());
     }
-    user::leave(&args.user, privilege::to_read(text.is_some()))?;
+    let mut needed = privilege::to_count(text.is_some());
+    needed.set(privilege::ANY_FILE, columns.is_some());
+    user::leave(&args.user, needed)?;
     let mut sandbox = Sandbox::new(
         columns
             .as_ref()

@@ -40,7 +40,7 @@ fn run_one(args: &LatencyArgs) -> Result<Exit, Failure> {
         Some(Filter::Expression(expression)) => Some(expression.clone()),
         _ => None,
     };
-    let stop = signals::stop_as(&args.user)?;
+    let stop = signals::stop_as(&args.user, args.sandbox)?;
     let mut builder = tapline::latency(&args.interface).capture_options(options);
     if let Some(packets) = args.count {
         builder = builder.packets(packets.into());
@@ -57,7 +57,8 @@ fn run_one(args: &LatencyArgs) -> Result<Exit, Failure> {
     let counts = latency.capture().links().any(counts);
     // The end restores which packets the interface stamps.
     let restores = latency.capture().links().any(|link| link.restores_settings);
-    let mut needed = privilege::to_read(counts);
+    let mut needed = privilege::to_count(counts);
+    needed.set(privilege::ANY_FILE, args.report.is_some());
     needed.set(CapabilitySet::NET_ADMIN, restores);
     user::leave(&args.user, needed)?;
     let page = args.report.as_deref().map(PageFile::create).transpose()?;
@@ -122,7 +123,7 @@ fn run_comparison(args: &LatencyArgs) -> Result<Exit, Failure> {
     let target = args.delivery.latency_target.unwrap_or(TARGET);
     let settings = DeliverySetting::all(&options, target);
     let count = settings.len();
-    let stop = signals::stop_as(&args.user)?;
+    let stop = signals::stop_as(&args.user, args.sandbox)?;
     let duration = args.duration.unwrap_or(COMPARISON_TIME);
     let limits = Limits {
         packets: args.count.map(Into::into),
@@ -130,7 +131,9 @@ fn run_comparison(args: &LatencyArgs) -> Result<Exit, Failure> {
     };
     let comparison = Comparison::open(settings, limits)
         .map_err(|error| capture::refused(&args.filter.join(" "), error))?;
-    user::leave(&args.user, privilege::to_read(options.filter.is_some()))?;
+    let mut needed = privilege::to_count(options.filter.is_some());
+    needed.set(privilege::ANY_FILE, args.report.is_some());
+    user::leave(&args.user, needed)?;
     let page = args.report.as_deref().map(PageFile::create).transpose()?;
     Sandbox::new(&sandbox::LATENCY).enter(args.sandbox, false)?;
     let mut printed = Ok(());

@@ -25,7 +25,7 @@ use crate::{json, signals, user};
 pub fn run(args: &MonitorArgs) -> Result<Exit, Failure> {
     let mut names = NetHandle::open(args.netns.as_deref())?.names;
     let mut streams = streams(args)?;
-    let stop = signals::stop_as(&args.user)?;
+    let stop = signals::stop_as(&args.user, args.sandbox)?;
     if args.changes {
         for stream in &mut streams {
             // The first changes report the objects that exist already.

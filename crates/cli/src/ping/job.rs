@@ -164,9 +164,9 @@ fn short_payload(bytes: usize) -> String {
 /// The signals that end the run, and those that reload the file of targets if there is one.
 fn stop_signals(args: &PingArgs) -> Result<(Stop, Option<UnixStream>), Failure> {
     if !setup::can_reload(args) {
-        return Ok((signals::stop_as(&args.user)?, None));
+        return Ok((signals::stop_as(&args.user, args.sandbox)?, None));
     }
-    let (stop, hangups) = signals::stop_or_reload(&args.user)?;
+    let (stop, hangups) = signals::stop_or_reload(&args.user, args.sandbox)?;
     Ok((stop, Some(hangups)))
 }
 
@@ -213,7 +213,8 @@ fn restrict(args: &PingArgs) -> Result<(), Failure> {
         let folder = path.parent().filter(|path| !path.as_os_str().is_empty());
         sandbox = sandbox.write_in(folder.unwrap_or(Path::new(".")).to_owned());
     }
-    sandbox.enter(args.sandbox, args.quiet)
+    sandbox.enter(args.sandbox, args.quiet)?;
+    Ok(())
 }
 
 /// Serves the metrics that are posted on the board.

@@ -35,7 +35,9 @@ pub fn run(args: &PingArgs) -> Result<Exit, Failure> {
         .rate_pps(args.rate.0)
         .mode(args.xdp);
     let server = args.metrics.map(Server::bind).transpose()?;
-    let responder = options.stop(signals::stop_as(&args.user)?).open();
+    let responder = options
+        .stop(signals::stop_as(&args.user, args.sandbox)?)
+        .open();
     let mut responder = responder.map_err(failure)?;
     // Kernels before Linux 5.19 require it for reading and changing maps.
     user::leave(&args.user, CapabilitySet::BPF)?;

@@ -52,7 +52,7 @@ pub fn run(args: &ReadArgs) -> Result<Exit, Failure> {
         output::refuse_objects(&args.output)?;
     }
     let builder = arguments.builder(args)?.edits(edits::edits(&args.edit)?);
-    let stop = signals::stop_as(&args.user)?;
+    let stop = signals::stop_as(&args.user, args.sandbox)?;
     if args.summary {
         return report::run(args, &arguments, builder.stop(stop));
     }
@@ -60,7 +60,7 @@ pub fn run(args: &ReadArgs) -> Result<Exit, Failure> {
     let failure = |error: &ReadError| failure(error, &arguments);
     let server = args.metrics.map(Server::bind).transpose()?;
     let mut read = builder.stop(stop).open().map_err(|error| failure(&error))?;
-    user::leave(&args.user, privilege::to_read(false))?;
+    user::leave(&args.user, privilege::ANY_FILE)?;
     let files = arguments.files.iter();
     if let Some(columns) = columns {
         let sandbox = files.fold(Sandbox::new(&sandbox::COLUMNS), Sandbox::read);

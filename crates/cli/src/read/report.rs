@@ -15,7 +15,7 @@ use crate::{privilege, user};
 pub fn run(args: &ReadArgs, arguments: &Arguments, builder: ReadBuilder) -> Result<Exit, Failure> {
     let failure = |error: &ReadError| failure::failure(error, arguments);
     let mut inspection = builder.inspect().map_err(|error| failure(&error))?;
-    user::leave(&args.user, privilege::to_read(false))?;
+    user::leave(&args.user, privilege::ANY_FILE)?;
     let files = arguments.files.iter();
     let sandbox = files.fold(Sandbox::new(&sandbox::READ), Sandbox::read);
     let sandbox = sandbox.local_time(!args.json);

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 use std::sync::Arc;
 
+use rustix::thread::CapabilitySet;
 use serde_json::json;
 use tapline::capture::{DirectionFilter, FileConsumer, Limits, Mode, TimestampSource};
 use tapline::file::model::Section;
@@ -48,11 +49,13 @@ pub fn run(args: &CaptureArgs, url: &Url, mut options: RemoteOptions) -> Result<
         duration: args.duration,
     };
     let server = args.metrics.map(Server::bind).transpose()?;
-    let stop = signals::stop_as(&args.user)?;
+    let stop = signals::stop_as(&args.user, args.sandbox)?;
     let remote = options.open().map_err(|error| failure(&error, args))?;
     let text = args.filter.join(" ");
     filter::warn(&text, remote.filter_warnings());
-    user::leave(&args.user, privilege::to_read(false))?;
+    let mut needed = CapabilitySet::empty();
+    needed.set(privilege::ANY_FILE, args.output.write.is_some());
+    user::leave(&args.user, needed)?;
     let (metrics, board) = serve(args, url, server)?;
     let begin = |written: &Written| begin(args, url, &remote, written, metrics.as_deref());
     let (written, result) = if let Some(path) = &args.output.write {
@@ -111,7 +114,7 @@ fn create(options: CaptureFileOptions) -> Result<CaptureFile, Failure> {
     })
 }
 
-/// Says that packets come from now on, and restricts this program.
+/// Restricts this program, and says that packets come from now on.
 fn begin(
     args: &CaptureArgs,
     url: &Url,
@@ -119,9 +122,15 @@ fn begin(
     written: &Written,
     metrics: Option<&str>,
 ) -> Result<(), Failure> {
+    let makes_files = output::rotation(&args.output).is_any();
+    let prints = args.output.write.is_none() && !args.json;
+    let enforced = Sandbox::new(&sandbox::RPCAP)
+        .write(args.output.write.as_deref().filter(|_| makes_files))
+        .local_time(prints || makes_files)
+        .enter(args.sandbox, args.quiet)?;
     let link_type = remote.interfaces().first().map(|one| one.link_type.0);
     if args.json {
-        let shown = json::print(&json!({
+        let mut event = json!({
             "event": "start",
             "at_ns": crate::moment::now_ns(),
             "url": url.to_string(),
@@ -129,23 +138,25 @@ fn begin(
             "transport": if args.rpcap.udp { "udp" } else { "tcp" },
             "files": written.names(),
             "metrics": metrics,
-            "sandbox": !args.sandbox.no_sandbox,
-        }));
-        shown.map_err(|error| Failure::stdout(&error))?;
-    } else if !args.quiet {
+        });
+        enforced.add_to(&mut event);
+        return json::print(&event).map_err(|error| Failure::stdout(&error));
+    }
+    if !args.quiet {
         let way = if args.rpcap.udp { "UDP" } else { "TCP" };
         // A closed standard error is no reason to end.
         let _ = writeln!(io::stderr(), "capturing on {url}, packets by {way}");
+        if args.sandbox.no_sandbox {
+            let _ = writeln!(
+                io::stderr(),
+                "not restricted to what it needs (--no-sandbox)"
+            );
+        }
         if let Some(metrics) = metrics {
             let _ = writeln!(io::stderr(), "metrics at {metrics}");
         }
     }
-    let makes_files = output::rotation(&args.output).is_any();
-    let prints = args.output.write.is_none() && !args.json;
-    Sandbox::new(&sandbox::RPCAP)
-        .write(args.output.write.as_deref().filter(|_| makes_files))
-        .local_time(prints || makes_files)
-        .enter(args.sandbox, args.quiet)
+    Ok(())
 }
 
 /// The exit status, or the failure that ended the capture.

@@ -93,15 +93,6 @@ const FILES: &[c_long] = &[libc::SYS_openat, libc::SYS_read, libc::SYS_statx];
 /// The named network namespaces, listed again when one gets a number.
 const NAMESPACES: &[c_long] = &[libc::SYS_getdents64, libc::SYS_newfstatat];
 
-/// The processes that have a socket: the open files of all.
-const OWNERS: &[c_long] = &[
-    libc::SYS_getdents64,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_readlink,
-    #[cfg(not(target_arch = "x86_64"))]
-    libc::SYS_readlinkat,
-];
-
 /// Whether there is a terminal.
 const TERMINAL: &[c_long] = &[libc::SYS_ioctl];
 
@@ -183,8 +174,8 @@ const READERS: &[c_long] = &[
     libc::SYS_writev,
 ];
 
-/// The command that runs beside the capture.
-const COMMAND: &[c_long] = &[libc::SYS_pidfd_send_signal];
+/// The command that runs beside the capture is ended.
+const END_COMMAND: &[c_long] = &[libc::SYS_pidfd_send_signal];
 
 /// The end of a program that decodes packets, or that guards tc filters before Linux 6.6.
 const CHILD: &[c_long] = &[libc::SYS_wait4];
@@ -273,8 +264,20 @@ pub static FLOWS: List = List {
 pub static CAPTURE: List = List {
     name: "capture",
     calls: &[
-        PROCESS, FILES, TERMINAL, CREATE, CUT, OUTPUT, NETLINK, WAIT, READER, READERS, COMMAND,
-        CHILD, SERVER, OWNERS, COLLECTOR,
+        PROCESS,
+        FILES,
+        TERMINAL,
+        CREATE,
+        CUT,
+        OUTPUT,
+        NETLINK,
+        WAIT,
+        READER,
+        READERS,
+        END_COMMAND,
+        CHILD,
+        SERVER,
+        COLLECTOR,
     ],
     bpf_commands: &[MAP_LOOKUP_ELEM],
 };
@@ -527,5 +530,49 @@ pub static UPLOADS: List = List {
 pub static METRICS: List = List {
     name: "metrics",
     calls: &[PROCESS, SERVER, &[libc::SYS_shutdown]],
+    bpf_commands: &[],
+};
+
+/// The thread that waits for signals. It starts before a command changes to the user of `--user`, and changes, too. A second signal
+/// leaves the screen of a terminal.
+pub static SIGNALS: List = List {
+    name: "signals",
+    calls: &[
+        PROCESS,
+        &[
+            libc::SYS_ioctl,
+            libc::SYS_openat,
+            libc::SYS_recvfrom,
+            libc::SYS_setgroups,
+            libc::SYS_setresgid,
+            libc::SYS_setresuid,
+        ],
+    ],
+    bpf_commands: &[],
+};
+
+/// The thread that has started the command of a capture, and waits for its end.
+pub static COMMAND: List = List {
+    name: "command",
+    calls: &[PROCESS, CHILD],
+    bpf_commands: &[],
+};
+
+/// The process that finds out which process has a socket, from the open files of all.
+pub static PROCESSES: List = List {
+    name: "processes",
+    calls: &[
+        PROCESS,
+        FILES,
+        &[
+            libc::SYS_getdents64,
+            libc::SYS_newfstatat,
+            #[cfg(target_arch = "x86_64")]
+            libc::SYS_readlink,
+            #[cfg(not(target_arch = "x86_64"))]
+            libc::SYS_readlinkat,
+            libc::SYS_recvfrom,
+        ],
+    ],
     bpf_commands: &[],
 };

@@ -5,8 +5,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use landlock::{
-    ABI, Access, AccessFs, AccessNet, BitFlags, NetPort, PathBeneath, PathFd, Ruleset, RulesetAttr,
-    RulesetCreated, RulesetCreatedAttr, RulesetStatus,
+    ABI, Access, AccessFs, AccessNet, BitFlags, LandlockStatus, NetPort, PathBeneath, PathFd,
+    Ruleset, RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetStatus,
 };
 
 use super::Sandbox;
@@ -50,10 +50,27 @@ const SETTINGS: &str = "/etc";
 /// The port of name servers, for queries over TCP.
 const DNS_PORT: u16 = 53;
 
-/// Restricts the calling thread. Returns whether the kernel has Landlock, and a container around this program allows its calls.
-pub fn restrict(sandbox: &Sandbox) -> io::Result<bool> {
+/// The rules of a kernel's Landlock.
+#[derive(Clone, Copy, Debug)]
+pub struct FileRules(ABI);
+
+impl FileRules {
+    /// What it does not restrict yet, by name.
+    pub fn missing(self) -> Vec<&'static str> {
+        let later = [
+            (ABI::V3, "landlock-truncate"),
+            (ABI::V4, "landlock-connect"),
+            (ABI::V5, "landlock-ioctl"),
+        ];
+        let missing = later.iter().filter(|(abi, _)| self.0 < *abi);
+        missing.map(|&(_, name)| name).collect()
+    }
+}
+
+/// Restricts the calling thread. Returns `None` if the kernel has no Landlock, or a container around this program refuses its calls.
+pub fn restrict(sandbox: &Sandbox) -> io::Result<Option<FileRules>> {
     enforce(sandbox).or_else(|error| match refusal(&*error) {
-        Some(libc::EPERM | libc::ENOSYS) => Ok(false),
+        Some(libc::EPERM | libc::ENOSYS) => Ok(None),
         _ => Err(io::Error::other(error)),
     })
 }
@@ -73,7 +90,7 @@ fn refusal(error: &(dyn Error + 'static)) -> Option<i32> {
     None
 }
 
-fn enforce(sandbox: &Sandbox) -> Result<bool, Failed> {
+fn enforce(sandbox: &Sandbox) -> Result<Option<FileRules>, Failed> {
     let mut rules = Ruleset::default()
         .handle_access(AccessFs::from_all(RULES))?
         .handle_access(AccessNet::from_all(RULES))?
@@ -105,7 +122,12 @@ fn enforce(sandbox: &Sandbox) -> Result<bool, Failed> {
     for &port in &sandbox.ports {
         rules = rules.add_rule(NetPort::new(port, AccessNet::ConnectTcp))?;
     }
-    Ok(rules.restrict_self()?.ruleset != RulesetStatus::NotEnforced)
+    let status = rules.restrict_self()?;
+    Ok(match (status.ruleset, status.landlock) {
+        (RulesetStatus::NotEnforced, _) => None,
+        (_, LandlockStatus::Available { effective_abi, .. }) => Some(FileRules(effective_abi)),
+        _ => None,
+    })
 }
 
 /// The directory in which a file appears that takes the place of [`NAME_SERVERS`], and to whose files a rule has to apply: that of

@@ -5,11 +5,13 @@ use std::io;
 
 use libc::c_long;
 use seccompiler::{
-    BpfProgram, Error, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition,
-    SeccompFilter, SeccompRule, TargetArch, apply_filter,
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
+    SeccompRule, TargetArch,
 };
+use tapline::seccomp::install_filter;
 
-use super::calls::{FATAL, List, NEW_SOCKETS, START_THREAD};
+use super::Sandbox;
+use super::calls::{FATAL, NEW_SOCKETS, START_THREAD};
 #[cfg(debug_assertions)]
 use super::variation;
 
@@ -27,31 +29,29 @@ const TIOCLINUX: u64 = 0x541c;
 /// are filters for this machine.
 ///
 /// A call of [`FATAL`] kills the process: no command makes it, except on behalf of an attacker.
-pub fn restrict(list: &List, opens_sockets: bool) -> io::Result<bool> {
+pub fn restrict(sandbox: &Sandbox) -> io::Result<bool> {
     let Ok(machine) = TargetArch::try_from(std::env::consts::ARCH) else {
         return Ok(false);
     };
-    let more = if opens_sockets { NEW_SOCKETS } else { &[] };
-    let programs = programs(list, more, machine).map_err(io::Error::other)?;
+    let programs = programs(sandbox, machine).map_err(io::Error::other)?;
     for program in &programs {
-        match apply_filter(program) {
-            Ok(()) => {}
-            Err(Error::Prctl(error) | Error::Seccomp(error))
-                if matches!(error.raw_os_error(), Some(libc::EINVAL | libc::EPERM)) =>
-            {
+        let instructions = program.iter().map(|one| libc::sock_filter {
+            code: one.code,
+            jt: one.jt,
+            jf: one.jf,
+            k: one.k,
+        });
+        match install_filter(&instructions.collect::<Vec<_>>()) {
+            Err(error) if matches!(error.raw_os_error(), Some(libc::EINVAL | libc::EPERM)) => {
                 return Ok(false);
             }
-            Err(error) => return Err(io::Error::other(error)),
+            result => result?,
         }
     }
     Ok(true)
 }
 
-fn programs(
-    list: &List,
-    more: &[c_long],
-    machine: TargetArch,
-) -> Result<[BpfProgram; 2], seccompiler::Error> {
+fn programs(sandbox: &Sandbox, machine: TargetArch) -> Result<[BpfProgram; 2], seccompiler::Error> {
     let fatal = FATAL.iter().map(|&call| (call, Vec::new())).collect();
     let fatal = SeccompFilter::new(
         fatal,
@@ -61,12 +61,12 @@ fn programs(
     )?;
     #[cfg(debug_assertions)]
     let fatal = if variation::is_strict() {
-        strict(list, more, machine)?
+        strict(sandbox, machine)?
     } else {
         fatal
     };
     let allowed = SeccompFilter::new(
-        allowed(list, more)?,
+        allowed(sandbox)?,
         NOT_ALLOWED,
         SeccompAction::Allow,
         machine,
@@ -77,11 +77,10 @@ fn programs(
 /// Kills the process at a call that is not allowed. The filter that follows is still installed.
 #[cfg(debug_assertions)]
 fn strict(
-    list: &List,
-    more: &[c_long],
+    sandbox: &Sandbox,
     machine: TargetArch,
 ) -> Result<SeccompFilter, seccompiler::BackendError> {
-    let mut survived = allowed(list, more)?;
+    let mut survived = allowed(sandbox)?;
     // The C library falls back to clone(2), and does without a cache of names.
     survived.insert(libc::SYS_clone3, Vec::new());
     survived.entry(libc::SYS_socket).and_modify(Vec::clear);
@@ -93,7 +92,13 @@ fn strict(
 }
 
 /// The calls that are allowed, under conditions for some.
-fn allowed(list: &List, more: &[c_long]) -> Result<Rules, seccompiler::BackendError> {
+fn allowed(sandbox: &Sandbox) -> Result<Rules, seccompiler::BackendError> {
+    let list = sandbox.calls;
+    let more = if sandbox.opens_sockets {
+        NEW_SOCKETS
+    } else {
+        &[]
+    };
     let mut allowed = Rules::new();
     for &call in list.calls.iter().copied().flatten().chain(more) {
         allowed.insert(call, Vec::new());
@@ -125,6 +130,11 @@ fn allowed(list: &List, more: &[c_long]) -> Result<Rules, seccompiler::BackendEr
             rules.push(first_is(domain.unsigned_abs())?);
         }
     }
+    if sandbox.inspects_processes
+        && let Some(rules) = allowed.get_mut(&libc::SYS_openat)
+    {
+        rules.push(to_read()?);
+    }
     #[cfg(debug_assertions)]
     allowed.retain(|&call, _| !variation::lacks(list.name, !more.is_empty(), call));
     Ok(allowed)
@@ -141,6 +151,14 @@ fn without_namespaces() -> Result<SeccompRule, seccompiler::BackendError> {
         | libc::CLONE_NEWNET;
     let none = SeccompCmpOp::MaskedEq(flags.cast_unsigned().into());
     let condition = SeccompCondition::new(0, SeccompCmpArgLen::Qword, none, 0)?;
+    SeccompRule::new(vec![condition])
+}
+
+/// The flags, which are the third argument, open a file that exists for reading.
+fn to_read() -> Result<SeccompRule, seccompiler::BackendError> {
+    let writes = libc::O_ACCMODE | libc::O_CREAT | libc::O_TRUNC;
+    let none = SeccompCmpOp::MaskedEq(writes.cast_unsigned().into());
+    let condition = SeccompCondition::new(2, SeccompCmpArgLen::Dword, none, 0)?;
     SeccompRule::new(vec![condition])
 }
 

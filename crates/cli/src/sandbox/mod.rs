@@ -17,6 +17,7 @@ use std::sync::mpsc::sync_channel;
 use std::thread::{self, JoinHandle};
 
 use rustix::thread::CapabilitySet;
+use serde_json::Value;
 use tapline::file::write::read_time_zone;
 
 use crate::args::SandboxArgs;
@@ -24,12 +25,13 @@ use crate::failure::{Exit, Failure};
 use crate::moment::local_zone;
 use crate::output::is_stdout;
 use crate::privilege;
+use files::FileRules;
 
 #[cfg(feature = "objects")]
 pub use calls::UPLOADS;
 pub use calls::{
-    CAPTURE, COLUMNS, COUNT, CTL, EXPLAIN, EXTCAP, FILTER, FLOWS, INDEX, LATENCY, List, METRICS,
-    MONITOR, PING, PING_XDP, READ, RESPOND, RPCAP, SEND, SERVE,
+    CAPTURE, COLUMNS, COMMAND, COUNT, CTL, EXPLAIN, EXTCAP, FILTER, FLOWS, INDEX, LATENCY, List,
+    METRICS, MONITOR, PING, PING_XDP, PROCESSES, READ, RESPOND, RPCAP, SEND, SERVE, SIGNALS,
 };
 
 /// What a command still needs.
@@ -55,11 +57,33 @@ pub struct Sandbox {
     prints_local_time: bool,
 }
 
-/// Which of the two the kernel enforces.
+/// What the kernel enforces on a thread that has entered its sandbox.
 #[derive(Clone, Copy, Debug)]
-struct Enforced {
-    landlock: bool,
+pub struct Enforced {
+    /// How much of Landlock; `None` without it.
+    landlock: Option<FileRules>,
     seccomp: bool,
+}
+
+impl Enforced {
+    /// That of `--no-sandbox`.
+    const NOTHING: Self = Self {
+        landlock: None,
+        seccomp: false,
+    };
+
+    /// Adds it to the start event: whether both apply, and what does not, by name.
+    pub fn add_to(self, event: &mut Value) {
+        event["sandbox"] = (self.landlock.is_some() && self.seccomp).into();
+        let mut lacks = match self.landlock {
+            None => vec!["landlock"],
+            Some(rules) => rules.missing(),
+        };
+        if !self.seccomp {
+            lacks.push("seccomp");
+        }
+        event["sandbox_lacks"] = lacks.into();
+    }
 }
 
 impl Sandbox {
@@ -138,9 +162,10 @@ impl Sandbox {
         self
     }
 
-    /// Reads the open files of other processes. Landlock has no rule that allows this, so it is not used then.
-    pub fn inspect_processes(mut self, inspects: bool) -> Self {
-        self.inspects_processes = inspects;
+    /// Reads the open files of other processes. Landlock has no rule that allows this, so it is not used then, and all that is
+    /// opened is opened for reading.
+    pub fn inspect_processes(mut self) -> Self {
+        self.inspects_processes = true;
         self
     }
 
@@ -151,23 +176,35 @@ impl Sandbox {
     }
 
     /// Restricts the calling thread, and those that it starts from now on, unless `--no-sandbox` is given. Says on standard
-    /// error what the kernel lacks, unless `quiet`.
-    pub fn enter(&self, args: SandboxArgs, quiet: bool) -> Result<(), Failure> {
+    /// error what the kernel lacks, unless `quiet`. Returns what applies.
+    pub fn enter(&self, args: SandboxArgs, quiet: bool) -> Result<Enforced, Failure> {
         if self.prints_local_time {
             local_zone();
             read_time_zone();
         }
-        if !args.no_sandbox {
-            self.restrict(quiet)?;
-        }
+        let enforced = if args.no_sandbox {
+            Enforced::NOTHING
+        } else {
+            self.restrict(quiet)?
+        };
         #[cfg(debug_assertions)]
         takeover::happen(self.calls.name);
-        Ok(())
+        Ok(enforced)
     }
 
     /// Starts a thread that drops its capabilities, restricts itself and then does `work`. Returns when it has restricted itself.
     pub fn spawn<T: Send + 'static>(
         self,
+        args: SandboxArgs,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<JoinHandle<Option<T>>, Failure> {
+        self.spawn_keeping(CapabilitySet::empty(), args, work)
+    }
+
+    /// Like [`spawn`](Self::spawn); the thread keeps the capabilities `kept`.
+    pub fn spawn_keeping<T: Send + 'static>(
+        self,
+        kept: CapabilitySet,
         args: SandboxArgs,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<JoinHandle<Option<T>>, Failure> {
@@ -177,7 +214,7 @@ impl Sandbox {
         };
         let (entered, has_entered) = sync_channel(1);
         let run = move || {
-            let dropped = privilege::drop_all_but(CapabilitySet::empty());
+            let dropped = privilege::drop_all_but(kept);
             // The command says what the kernel lacks.
             let result = dropped
                 .map_err(Failure::from)
@@ -189,13 +226,13 @@ impl Sandbox {
         let thread = thread::Builder::new().name(name.into()).spawn(run);
         let thread = thread.map_err(|error| failed(&error))?;
         match has_entered.recv() {
-            Ok(result) => result.map(|()| thread),
+            Ok(result) => result.map(|_| thread),
             // It has panicked.
             Err(_) => Err(failed(&io::ErrorKind::Other.into())),
         }
     }
 
-    fn restrict(&self, quiet: bool) -> Result<(), Failure> {
+    fn restrict(&self, quiet: bool) -> Result<Enforced, Failure> {
         let enforced = self.enforce().map_err(|error| {
             let line =
                 format!("cannot restrict this program (--no-sandbox runs it without): {error}");
@@ -205,20 +242,18 @@ impl Sandbox {
             // A closed standard error is no reason to end.
             let _ = writeln!(io::stderr(), "warning: {lacks}");
         }
-        Ok(())
+        Ok(enforced)
     }
 
     fn lacks(&self, enforced: Enforced) -> Option<&'static str> {
         match enforced {
             Enforced {
-                landlock: false,
+                landlock: None,
                 seccomp: false,
             } if !self.inspects_processes => {
                 Some("this kernel has neither Landlock nor seccomp, so that the sandbox is off")
             }
-            Enforced {
-                landlock: false, ..
-            } if !self.inspects_processes => {
+            Enforced { landlock: None, .. } if !self.inspects_processes => {
                 Some("this kernel has no Landlock: the sandbox restricts system calls, not files")
             }
             Enforced { seccomp: false, .. } => {
@@ -230,8 +265,12 @@ impl Sandbox {
 
     /// Fails with errors of landlock_restrict_self(2) and seccomp(2) in a kernel that has them.
     fn enforce(&self) -> io::Result<Enforced> {
-        let landlock = !self.inspects_processes && files::restrict(self)?;
-        let seccomp = filters::restrict(self.calls, self.opens_sockets)?;
+        let landlock = if self.inspects_processes {
+            None
+        } else {
+            files::restrict(self)?
+        };
+        let seccomp = filters::restrict(self)?;
         Ok(Enforced { landlock, seccomp })
     }
 }

@@ -14,8 +14,11 @@ use tapline::takeover::attempt;
 /// calls.
 const ACT: &str = "TAPLINE_TEST_TAKEOVER";
 
-/// Where: the name of a list of system calls. Everywhere if it is missing.
+/// Where: the name of a list of system calls. Everywhere but in [`BESIDE`] if it is missing.
 const PLACE: &str = "TAPLINE_TEST_TAKEOVER_IN";
+
+/// Threads and processes beside the one that parses.
+const BESIDE: [&str; 3] = ["command", "processes", "signals"];
 
 /// Whether the program ends then.
 const ENDS: &str = "TAPLINE_TEST_TAKEOVER_ENDS";
@@ -25,7 +28,11 @@ pub fn happen(place: &str) {
     let Ok(act) = env::var(ACT) else {
         return;
     };
-    if env::var(PLACE).is_ok_and(|chosen| chosen != place) {
+    let is_here = match env::var(PLACE) {
+        Ok(chosen) => chosen == place,
+        Err(_) => !BESIDE.contains(&place),
+    };
+    if !is_here {
         return;
     }
     if let Some(("call", names)) = act.split_once(' ') {

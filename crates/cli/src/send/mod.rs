@@ -39,8 +39,10 @@ pub fn run(args: &SendArgs) -> Result<Exit, Failure> {
     let mut sender = options(args)
         .open()
         .map_err(|error| failure(&error))?
-        .stop_with(signals::stop_as(&args.user)?);
-    let mut needed = privilege::to_read(false);
+        .stop_with(signals::stop_as(&args.user, args.sandbox)?);
+    let mut needed = CapabilitySet::empty();
+    // Files are opened again for each repetition.
+    needed.set(privilege::ANY_FILE, !args.read.is_empty());
     // At a rate, packets leave on time only if the sending thread runs first when it wakes.
     needed.set(CapabilitySet::SYS_NICE, rate(args) != Rate::Max);
     user::leave(&args.user, needed)?;
@@ -110,7 +112,8 @@ fn begin(
 fn restrict(args: &SendArgs) -> Result<(), Failure> {
     let sandbox = Sandbox::new(&sandbox::SEND);
     let sandbox = args.read.iter().fold(sandbox, Sandbox::read);
-    sandbox.enter(args.sandbox, args.quiet)
+    sandbox.enter(args.sandbox, args.quiet)?;
+    Ok(())
 }
 
 /// Reads what would be sent.

@@ -59,8 +59,8 @@ pub fn run(
     } else {
         Output::Path(path.to_owned())
     };
-    let stop = signals::stop_as(&args.user)?;
-    user::leave(&args.user, privilege::to_read(false))?;
+    let stop = signals::stop_as(&args.user, args.sandbox)?;
+    user::leave(&args.user, privilege::ANY_FILE)?;
     let mut file = SendToFile::create_as(output)
         .map_err(|error| failure(&error))?
         .rate(rate(args))

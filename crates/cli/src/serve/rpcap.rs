@@ -44,7 +44,7 @@ pub fn run(args: &ServeRpcapArgs) -> Result<Exit, Failure> {
     }
     // Who called it is trusted, not the user of --user.
     let has_users = matches!(access, Access::LocalUsers);
-    let stop = Arc::new(signals::stop_as(&args.user)?);
+    let stop = Arc::new(signals::stop_as(&args.user, args.sandbox)?);
     let listener = Listener::bind(args.listen);
     let listener = listener.map_err(|error| {
         let line = Failure::job_on(format!("cannot listen on {}", args.listen), &error).line;

@@ -14,8 +14,9 @@ use crate::support::run::{command, spawn};
 use crate::support::{self, Scene};
 
 /// One line of each command that restricts itself.
-const COMMANDS: [&str; 21] = [
+const COMMANDS: [&str; 22] = [
     "capture -i lo --duration 10ms",
+    "capture -i lo --who --duration 10ms",
     "capture -i any --duration 10ms",
     "read DIR/in.pcap",
     "flows DIR/in.pcap",

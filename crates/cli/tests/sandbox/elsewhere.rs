@@ -51,12 +51,6 @@ pub const ELSEWHERE: &[Elsewhere] = &[
     elsewhere("capture", &[libc::SYS_shutdown], COLLECTOR, CLOSE),
     elsewhere(
         "capture",
-        &[libc::SYS_getdents64, libc::SYS_readlink],
-        "sockets of processes that begin later",
-        &["capture_readers::packets_of_several_readers_have_their_process"],
-    ),
-    elsewhere(
-        "capture",
         &[libc::SYS_rmdir],
         "control groups",
         &["capture_sockets::a_capture_removes_its_group"],
@@ -271,6 +265,12 @@ pub const ELSEWHERE: &[Elsewhere] = &[
         &[libc::SYS_capget],
         "which capabilities are missing, if the kernel refuses live frames",
         &["sandbox::sending_makes_the_calls_of_its_list"],
+    ),
+    elsewhere(
+        "signals",
+        &[libc::SYS_openat],
+        "a second signal leaves a screen",
+        &["ping_live::a_second_signal_restores_the_terminal_too"],
     ),
     elsewhere(
         "uploads",

@@ -2,14 +2,17 @@
 //! do nothing else.
 
 mod attacks;
+mod beside;
 #[path = "../../src/sandbox/calls.rs"]
 mod calls;
 mod campaign;
 mod elsewhere;
 mod full_disks;
 mod privileges;
+mod said;
 mod shared;
 mod streams;
+mod threads;
 mod trace;
 
 use std::fs;
@@ -20,9 +23,9 @@ use netlink::Gro;
 use rustix::process::{Signal, kill_process};
 
 use self::calls::{
-    CAPTURE, COLUMNS, COUNT, CTL, EXPLAIN, EXTCAP, FILTER, FLOWS, INDEX, LATENCY, List, METRICS,
-    MONITOR, NEW_SOCKETS, PING, PING_XDP, PROCESS, READ, RESPOND, RPCAP, SEND, SERVE, START_THREAD,
-    UPLOADS,
+    CAPTURE, COLUMNS, COMMAND, COUNT, CTL, EXPLAIN, EXTCAP, FILTER, FLOWS, INDEX, LATENCY, List,
+    METRICS, MONITOR, NEW_SOCKETS, PING, PING_XDP, PROCESS, PROCESSES, READ, RESPOND, RPCAP, SEND,
+    SERVE, SIGNALS, START_THREAD, UPLOADS,
 };
 use self::elsewhere::ELSEWHERE;
 use self::trace::{Calls, trace, trace_sessions, trace_thread, trace_while};
@@ -53,13 +56,14 @@ const PINGS: &str = "-- ping -q -c 5 -i 0.01 127.0.0.1";
 const FETCH: &str = "-- bash -c 'exec 3<>/dev/tcp/127.0.0.1/9100; printf \"GET /metrics HTTP/1.0\\r\\n\\r\\n\" >&3; cat <&3 >/dev/null; ping -q -c 5 -i 0.01 127.0.0.1'";
 
 /// All lists.
-static LISTS: [&List; 20] = [
-    &CAPTURE, &COLUMNS, &COUNT, &CTL, &EXPLAIN, &EXTCAP, &FILTER, &FLOWS, &INDEX, &LATENCY,
-    &METRICS, &MONITOR, &PING, &PING_XDP, &READ, &RESPOND, &RPCAP, &SEND, &SERVE, &UPLOADS,
+static LISTS: [&List; 23] = [
+    &CAPTURE, &COLUMNS, &COMMAND, &COUNT, &CTL, &EXPLAIN, &EXTCAP, &FILTER, &FLOWS, &INDEX,
+    &LATENCY, &METRICS, &MONITOR, &PING, &PING_XDP, &PROCESSES, &READ, &RESPOND, &RPCAP, &SEND,
+    &SERVE, &SIGNALS, &UPLOADS,
 ];
 
 /// The test that traces the commands of a list.
-static TRACED: [(&str, &[&str]); 20] = [
+static TRACED: [(&str, &[&str]); 23] = [
     (
         "capture",
         &["sandbox::captures_make_the_calls_of_their_list"],
@@ -67,6 +71,10 @@ static TRACED: [(&str, &[&str]); 20] = [
     (
         "columns",
         &["sandbox::writing_columns_makes_the_calls_of_its_list"],
+    ),
+    (
+        "command",
+        &["sandbox::beside::waiting_for_a_command_makes_the_calls_of_its_list"],
     ),
     ("count", &["sandbox::counting_makes_the_calls_of_its_list"]),
     (
@@ -101,6 +109,10 @@ static TRACED: [(&str, &[&str]); 20] = [
         "ping-xdp",
         &["sandbox::pings_of_the_kernel_make_the_calls_of_their_list"],
     ),
+    (
+        "processes",
+        &["sandbox::beside::finding_processes_makes_the_calls_of_its_list"],
+    ),
     ("read", &["sandbox::reading_makes_the_calls_of_its_list"]),
     (
         "respond",
@@ -114,6 +126,13 @@ static TRACED: [(&str, &[&str]); 20] = [
     (
         "serve",
         &["sandbox::sessions_of_rpcap_make_the_calls_of_their_list"],
+    ),
+    (
+        "signals",
+        &[
+            "sandbox::beside::waiting_for_signals_makes_the_calls_of_its_list",
+            "capture_signals::a_second_signal_ends_it_at_once",
+        ],
     ),
     (
         "uploads",

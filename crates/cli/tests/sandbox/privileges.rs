@@ -57,6 +57,44 @@ fn the_reader_of_interfaces_that_come_up_cannot_open_them() {
     running.stop().exit(0);
 }
 
+/// Finding processes takes the right to trace them and to read all files. The process that parses packets has neither.
+#[test]
+fn a_capture_that_finds_processes_leaves_the_privileges_to_another_process() {
+    const SYS_PTRACE: u64 = 1 << 19;
+    const DAC_READ_SEARCH: u64 = 1 << 2;
+    let scene = Scene::new();
+    for user in ["", "--user nobody"] {
+        let line = format!("capture -i lo --json --who --no-control {user}");
+        let mut running = spawn(tapline(&scene.right, &line));
+        running.ready();
+        let of = |running: &Running| -> u64 {
+            let held = lines(running, "CapPrm:").into_values();
+            held.fold(0, |all, set| {
+                all | u64::from_str_radix(&set, 16).expect("a number")
+            })
+        };
+        assert_eq!(of(&running), 0, "{user}");
+        let pid = running.pid().as_raw_nonzero();
+        let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"));
+        let children = children.expect("it runs");
+        let status = format!("/proc/{}/status", children.trim());
+        let status = fs::read_to_string(status).expect("one child");
+        let value = |key: &str| {
+            let mut lines = status.lines();
+            let line = lines.find_map(|line| line.strip_prefix(key));
+            line.expect("a line").trim().to_owned()
+        };
+        let held = u64::from_str_radix(&value("CapPrm:"), 16).expect("a number");
+        assert_eq!(held, SYS_PTRACE | DAC_READ_SEARCH, "{user}: {status}");
+        assert_eq!(value("Name:"), "processes");
+        assert_eq!(value("Seccomp:"), "2");
+        assert_eq!(value("NoNewPrivs:"), "1");
+        running.stop().exit(0);
+        // It has ended with the capture.
+        assert!(!std::path::Path::new(&format!("/proc/{}", children.trim())).exists());
+    }
+}
+
 /// The thread that opens captures has what it needs, and the one that reads requests and packets has nothing.
 #[test]
 fn a_session_of_rpcap_has_no_privileges() {

@@ -7,11 +7,11 @@ use std::path::Path;
 use std::process::Command;
 
 use lab::{Host, wait};
-use rustix::process::Pid;
+use rustix::process::{Pid, Signal, kill_process};
 
-use super::calls::{List, METRICS, SERVE, UPLOADS};
+use super::calls::{COMMAND, List, METRICS, PROCESSES, SERVE, SIGNALS, UPLOADS};
 use crate::support::objects::use_server;
-use crate::support::run::spawn;
+use crate::support::run::{spawn, takes_another};
 use crate::support::{PROGRAM, words};
 
 /// What a restricted thread called.
@@ -31,7 +31,7 @@ impl Calls {
 }
 
 /// Threads with lists of their own.
-static THREADS: [&List; 2] = [&METRICS, &UPLOADS];
+static THREADS: [&List; 5] = [&COMMAND, &METRICS, &PROCESSES, &SIGNALS, &UPLOADS];
 
 /// Runs `tapline LINE` under strace at `host`; it must succeed. Returns the calls without those of threads that have lists of
 /// their own.
@@ -64,6 +64,24 @@ pub fn trace_sessions(host: &Host, line: &str, act: impl FnOnce(Pid)) -> Calls {
     restricted(&read(&log), Some(SERVE.name))
 }
 
+/// Like [`trace_thread`], of a command that two signals end. `act` runs before, and sees to it that one does not end it.
+#[track_caller]
+pub fn trace_signals(host: &Host, line: &str, act: impl FnOnce()) -> Calls {
+    let folder = tempfile::tempdir().expect("a folder");
+    let log = folder.path().join("trace");
+    let running = spawn(strace(host, line, folder.path(), &log));
+    wait::until("the command has restricted itself", || {
+        has_restricted_itself(&log)
+    });
+    act();
+    let process = first_process(&log);
+    kill_process(process, Signal::INT).expect("it runs");
+    takes_another(process);
+    kill_process(process, Signal::TERM).expect("it runs");
+    assert_eq!(running.finish().status.code(), Some(130));
+    restricted(&read(&log), Some(SIGNALS.name))
+}
+
 /// The process that is traced.
 fn first_process(log: &Path) -> Pid {
     let log = read(log);
@@ -91,15 +109,35 @@ fn log(host: &Host, line: &str, act: impl FnOnce(Pid)) -> String {
     let folder = tempfile::tempdir().expect("a folder");
     let log = folder.path().join("trace");
     let running = spawn(strace(host, line, folder.path(), &log));
-    let restricts =
-        || fs::read(&log).is_ok_and(|log| String::from_utf8_lossy(&log).contains(" seccomp("));
-    wait::until("the command has restricted itself", restricts);
+    wait::until("the command has restricted itself", || {
+        has_restricted_itself(&log)
+    });
     act(first_process(&log));
     running.finish().exit(0);
     read(&log)
 }
 
-fn strace(host: &Host, line: &str, folder: &Path, log: &Path) -> Command {
+/// Whether a thread without a list of its own has restricted itself.
+pub fn has_restricted_itself(log: &Path) -> bool {
+    let log = fs::read(log).unwrap_or_default();
+    let log = String::from_utf8_lossy(&log);
+    let lines: Vec<_> = log.lines().filter_map(Line::parse).collect();
+    let beside: HashSet<_> = THREADS
+        .iter()
+        .flat_map(|list| named(&lines, list.name))
+        .collect();
+    let mut lines = lines.iter();
+    lines.any(|line| line.text.starts_with("seccomp(") && !beside.contains(&line.thread))
+}
+
+/// The threads with this name.
+fn named(lines: &[Line<'_>], name: &str) -> HashSet<u32> {
+    let name = format!("prctl(PR_SET_NAME, \"{name}\"");
+    let names = lines.iter().filter(|line| line.text.starts_with(&name));
+    names.map(|line| line.thread).collect()
+}
+
+pub fn strace(host: &Host, line: &str, folder: &Path, log: &Path) -> Command {
     let mut command = host.command("strace");
     command.env("PATH", fake_ssh(folder));
     use_server(&mut command, "localhost");
@@ -126,20 +164,18 @@ pub fn fake_ssh(folder: &Path) -> String {
 /// or of those without a list of their own. Other programs that the command starts are not its calls. No time zone is read then.
 fn restricted(log: &str, of: Option<&str>) -> Calls {
     let lines: Vec<_> = log.lines().filter_map(Line::parse).collect();
-    let named = |name: &str| -> HashSet<u32> {
-        let name = format!("prctl(PR_SET_NAME, \"{name}\"");
-        let names = lines.iter().filter(|line| line.text.starts_with(&name));
-        names.map(|line| line.thread).collect()
-    };
-    let chosen = match of {
-        Some(name) => named(name),
-        None => THREADS.iter().flat_map(|list| named(list.name)).collect(),
+    let chosen: HashSet<_> = match of {
+        Some(name) => named(&lines, name),
+        None => THREADS
+            .iter()
+            .flat_map(|list| named(&lines, list.name))
+            .collect(),
     };
     let others = other_programs(&lines);
     let restricts = |line: &&Line<'_>| {
         line.text.starts_with("seccomp(")
             && chosen.contains(&line.thread) == of.is_some()
-            && !others.contains(&line.thread)
+            && (of.is_some() || !others.contains(&line.thread))
     };
     let threads: HashSet<_> = lines
         .iter()

@@ -98,6 +98,19 @@ pub fn begin(mut command: Command) -> Running {
     }
 }
 
+/// Waits until another signal to a process counts as a second one; the thread that handles the first then has another name.
+pub fn takes_another(process: Pid) {
+    let tasks = format!("/proc/{}/task", process.as_raw_nonzero());
+    let is_it = |task: std::io::Result<fs::DirEntry>| {
+        let name = task.and_then(|task| fs::read_to_string(task.path().join("comm")));
+        name.is_ok_and(|name| name.trim_end() == "second signal")
+    };
+    wait::until("the second signal is waited for", || {
+        let mut tasks = fs::read_dir(&tasks).expect("the process is there");
+        tasks.any(is_it)
+    });
+}
+
 /// A running program; killed when dropped.
 pub struct Running {
     child: Child,
@@ -181,18 +194,9 @@ impl Running {
         });
     }
 
-    /// Waits until another signal counts as a second one; the thread that handles the first then has
-    /// another name.
+    /// Waits until another signal counts as a second one.
     pub fn takes_another(&self) {
-        let tasks = format!("/proc/{}/task", self.pid().as_raw_nonzero());
-        let is_it = |task: std::io::Result<fs::DirEntry>| {
-            let name = task.and_then(|task| fs::read_to_string(task.path().join("comm")));
-            name.is_ok_and(|name| name.trim_end() == "second signal")
-        };
-        wait::until("the second signal is waited for", || {
-            let mut tasks = fs::read_dir(&tasks).expect("the process is there");
-            tasks.any(is_it)
-        });
+        takes_another(self.pid());
     }
 
     /// Waits until it has accounted for `count` packets, and stops it. The summary must account for them too.

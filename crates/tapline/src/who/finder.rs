@@ -12,6 +12,7 @@ use wire::TcpFlags;
 use wire::dissect::{Transport, dissect};
 use wire::metadata::Direction;
 
+use super::helper::ProcessHelper;
 use super::processes::Processes;
 use crate::packet::Packet;
 
@@ -81,10 +82,16 @@ struct CapturedInterface {
 /// `CAP_SYS_PTRACE`, and `CAP_DAC_READ_SEARCH` or `CAP_DAC_OVERRIDE`, to find the processes of other users.
 pub struct ProcessFinder {
     sockets: SocketTable,
-    processes: Processes,
+    processes: ProcessSource,
     interfaces: Vec<CapturedInterface>,
     flows: HashMap<Flow, FoundFlow>,
     counts: ProcessCounts,
+}
+
+/// Where the process of a socket is looked up.
+enum ProcessSource {
+    Own(Processes),
+    Helper(ProcessHelper),
 }
 
 impl ProcessFinder {
@@ -94,9 +101,31 @@ impl ProcessFinder {
     /// # Errors
     /// The kernel has no `sock_diag`.
     pub fn open(interfaces: &[Interface]) -> Result<Self, NetlinkError> {
+        let sockets = SocketTable::open()?;
+        let processes = ProcessSource::Own(Processes::find(Path::new("/proc")));
+        Ok(Self::new(sockets, processes, interfaces))
+    }
+
+    /// The same with a helper, which has the privileges in place of this process.
+    ///
+    /// # Errors
+    /// The kernel has no `sock_diag`.
+    pub fn open_with(
+        helper: ProcessHelper,
+        interfaces: &[Interface],
+    ) -> Result<Self, NetlinkError> {
+        let sockets = SocketTable::open()?;
+        Ok(Self::new(
+            sockets,
+            ProcessSource::Helper(helper),
+            interfaces,
+        ))
+    }
+
+    fn new(sockets: SocketTable, processes: ProcessSource, interfaces: &[Interface]) -> Self {
         let mut finder = Self {
-            sockets: SocketTable::open()?,
-            processes: Processes::find(Path::new("/proc")),
+            sockets,
+            processes,
             interfaces: Vec::new(),
             flows: HashMap::new(),
             counts: ProcessCounts::default(),
@@ -104,7 +133,7 @@ impl ProcessFinder {
         for interface in interfaces {
             finder.add_interface(interface);
         }
-        Ok(finder)
+        finder
     }
 
     /// Adds an interface, whose packets have the next number.
@@ -155,7 +184,11 @@ impl ProcessFinder {
         let known = self.flows.remove(&flow).and_then(|found| found.process);
         let process = match self.socket(flow, link) {
             Some(inode) => {
-                (self.processes.of_socket(inode)).map(|process| described(process, known))
+                let process = match &mut self.processes {
+                    ProcessSource::Own(processes) => processes.of_socket(inode),
+                    ProcessSource::Helper(helper) => helper.of_socket(inode),
+                };
+                process.map(|process| described(process, known))
             }
             // The end of a connection is sent after its process has closed the socket.
             None => known,
