@@ -1,7 +1,7 @@
 //! Malformed rpcap input: to the server from clients, and to the client from a hostile server.
 
 use std::io::{Read, Write};
-use std::net::{Ipv4Addr, TcpStream};
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
@@ -12,7 +12,8 @@ use serde_json::json;
 use crate::support::frames::frames;
 use crate::support::rpcap::{FRAMES, PEER, peer, scripted, serve, served};
 use crate::support::run::{Ended, spawn};
-use crate::support::{PROGRAM, Scene, assert_has, assert_refused, tapline, words};
+use crate::support::scrape::scrape;
+use crate::support::{PROGRAM, Scene, assert_has, assert_refused, number, tapline, words};
 
 /// Longest time for an answer.
 const TIME: Duration = Duration::from_mins(1);
@@ -272,7 +273,9 @@ fn wrong_passwords_are_refused_and_not_printed() {
     let scene = Scene::new();
     let secret = scene.write("secret", "correct-horse\n");
     std::fs::set_permissions(&secret, PermissionsExt::from_mode(0o600)).expect("ours");
-    let (server, port) = serve(&scene.right, &format!("--password-file {secret}"));
+    let metrics = 9101;
+    let line = format!("--password-file {secret} --metrics {metrics}");
+    let (mut server, port) = serve(&scene.right, &line);
     let place = format!("127.0.0.1:{port}/right0");
     let refused = |url: &str| {
         let ended = without_secret(scene.run(&format!("capture -i rpcap://{url}")));
@@ -285,8 +288,22 @@ fn wrong_passwords_are_refused_and_not_printed() {
     );
     let why = refused(&place);
     assert!(why.contains("requires a password"), "{why}");
+    // Neither client made a further attempt in its connection.
+    for why in ["wrong user or password", "this server requires a password"] {
+        let client = server.event(|event| event["event"] == "client");
+        assert_eq!(client["end"], "refused", "{client}");
+        assert_eq!(client["error"], why);
+    }
+    let counters = scrape(&scene.right, SocketAddr::from(([127, 0, 0, 1], metrics)));
+    assert_eq!(
+        counters["tapline_serve_clients_total{outcome=\"refused\"}"],
+        2
+    );
     let ended = without_secret(server.stop());
     ended.exit(0);
+    let summary = ended.events().pop().expect("a summary");
+    assert_eq!(number(&summary, "clients"), 2, "{summary}");
+    assert_eq!(number(&summary, "refused"), 2, "{summary}");
     let (other, port) = serve(&scene.right, "");
     let why = refused(&format!("me:wrong-horse@127.0.0.1:{port}/right0"));
     assert!(why.contains("this server has no password"), "{why}");

@@ -174,11 +174,13 @@ impl Session {
             let message = self.control.receive(AUTHENTICATION_BYTES_MAX, time);
             let (header, payload) = match message {
                 Ok(message) => message,
-                Err(error) => return Err(self.not_received(error)),
+                Err(error) => return Err(left(refusal, self.not_received(error))),
             };
             let given = match self.request(header, &payload)? {
                 Request::Authenticate(given) => given,
-                Request::Close | Request::Error(..) => return Err(SessionEnd::Closed),
+                Request::Close | Request::Error(..) => {
+                    return Err(left(refusal, SessionEnd::Closed));
+                }
                 _ => {
                     let text = "the first request has to be that of authentication".to_owned();
                     return Err(self.not_allowed(error_code::WRONG_MESSAGE, text));
@@ -201,8 +203,9 @@ impl Session {
                             return Err(SessionEnd::Stopped);
                         }
                     }
-                    self.refuse(code, text)?;
                     refusal = text;
+                    let told = self.refuse(code, text);
+                    told.map_err(|end| left(refusal, end))?;
                 }
             }
         }
@@ -493,6 +496,19 @@ impl Session {
             Ok(()) => self.reply(&Reply::FilterUpdated),
             Err(why) => self.refuse(error_code::UPDATE_FILTER, why),
         }
+    }
+}
+
+/// The end of a client that left before it was admitted. One that was refused an attempt, and made no further one, was refused:
+/// guessed passwords are counted, one a connection or several.
+fn left(refusal: &str, end: SessionEnd) -> SessionEnd {
+    match end {
+        SessionEnd::Closed | SessionEnd::Late | SessionEnd::Connection(_)
+            if !refusal.is_empty() =>
+        {
+            SessionEnd::NotAllowed(refusal.to_owned())
+        }
+        end => end,
     }
 }
 
