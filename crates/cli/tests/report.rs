@@ -423,6 +423,33 @@ fn addresses_with_two_owners_are_those_of_tshark() {
 }
 
 #[test]
+fn one_wrong_clock_does_not_spoil_the_time_line() {
+    let folder = TempDir::new().expect("a folder");
+    let file = text(&folder.path().join("times.pcap"));
+    let mut times: Vec<u64> = (1_700_000_000..1_700_000_600)
+        .map(|second| second * 1_000_000_000)
+        .collect();
+    let page = |times: &[u64]| {
+        fs::write(&file, pcap(times)).expect("written");
+        report(&file).1
+    };
+    let after = |page: &str, what: &str| {
+        let (_, rest) = page.split_once(what).expect("it is there");
+        rest.split('<').next().expect("text").to_owned()
+    };
+    let shown = ["Each step is ", "<dt>Duration</dt><dd>"];
+    let usual = page(&times);
+    assert!(!usual.contains("far from the others"));
+    // A device that has no time yet counts from 1970.
+    times.push(0);
+    let wrong = page(&times);
+    for what in shown {
+        assert_eq!(after(&wrong, what), after(&usual, what), "{what}");
+    }
+    assert!(wrong.contains("1 packet has a time far from the others"));
+}
+
+#[test]
 fn what_cannot_be_a_report_is_refused() {
     let folder = TempDir::new().expect("a folder");
     let file = text(&folder.path().join("one.pcap"));

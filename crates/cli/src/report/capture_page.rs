@@ -8,7 +8,7 @@ use crate::durations::duration;
 use crate::failure::chain;
 use crate::moment::{date_time, local_zone};
 use crate::page::{Bars, Column, Page, Panel, Panels, Table};
-use crate::units::{amount, grouped};
+use crate::units::{amount, counted, grouped};
 
 /// Places on the axis of time.
 const PLACES: usize = 240;
@@ -35,10 +35,13 @@ fn overview(page: &mut Page, analysis: &Analysis, files: &[String], broken: &[In
     page.section("Overview");
     let zone = local_zone();
     let time = |ns: Option<u64>| ns.map_or("unknown".to_owned(), |ns| date_time(ns, zone));
-    let span_ns = analysis
-        .last_ns
-        .zip(analysis.first_ns)
-        .map(|(last, first)| last - first);
+    let far = far(analysis);
+    let span_ns = if far > 0 {
+        analysis.timeline.span().map(|(_, span)| span)
+    } else {
+        let ends = analysis.last_ns.zip(analysis.first_ns);
+        ends.map(|(last, first)| last - first)
+    };
     let rate = |count: u64| match span_ns {
         Some(ns @ 1..) => amount(count as f64 * 1e9 / ns as f64),
         _ => "unknown".to_owned(),
@@ -68,6 +71,9 @@ fn overview(page: &mut Page, analysis: &Analysis, files: &[String], broken: &[In
         ("Packets/s on average", rate(analysis.packets)),
         ("Bits/s on average", rate(analysis.bytes.saturating_mul(8))),
     ];
+    if far > 0 {
+        facts.push(("Packets with a time far from the others", grouped(far)));
+    }
     if analysis.untimed > 0 {
         facts.push(("Packets without a time", grouped(analysis.untimed)));
     }
@@ -83,6 +89,12 @@ fn overview(page: &mut Page, analysis: &Analysis, files: &[String], broken: &[In
             rows,
         });
     }
+}
+
+/// Packets whose times are far from the others, which are not in the span of the capture.
+fn far(analysis: &Analysis) -> u64 {
+    let slots = analysis.timeline.far();
+    slots.iter().map(|slot| slot.packets).sum()
 }
 
 fn over_time(page: &mut Page, analysis: &Analysis) {
@@ -103,6 +115,9 @@ fn over_time(page: &mut Page, analysis: &Analysis) {
         36_000..1_000_000 => ("hours", 3600.0),
         _ => ("days", 86_400.0),
     };
+    let far = far(analysis);
+    // The first slot may begin before the first packet.
+    let first_ns = if far > 0 { start_ns } else { first_ns };
     let across = format!("{unit} since {}", date_time(first_ns, local_zone()));
     let mut curves = vec![
         Panel {
@@ -124,7 +139,6 @@ fn over_time(page: &mut Page, analysis: &Analysis) {
             values: each(|slot| slot.retransmissions, 1.0),
         });
     }
-    // The first slot may begin before the first packet.
     let start = (start_ns as f64 - first_ns as f64) / 1e9 / unit_s;
     let chart = Panels {
         across: &across,
@@ -133,6 +147,13 @@ fn over_time(page: &mut Page, analysis: &Analysis) {
         curves,
     };
     page.chart(&format!("Each step is {}", duration(width_ns)), &chart);
+    if far > 0 {
+        let verb = if far == 1 { "has" } else { "have" };
+        page.warning(&format!(
+            "{} {verb} a time far from the others, outside these steps: a clock was probably wrong.",
+            counted(far, "packet")
+        ));
+    }
     page.paragraph(
         "Losses are shown at the packet or the statistics that report them: they happened before.",
     );
