@@ -16,7 +16,7 @@ use wire::build::Frame;
 
 use crate::support::engines::duckdb;
 use crate::support::files::{capture, pcap_of, tshark};
-use crate::support::run::{begin, command, events, run, spawn, spawn_silent};
+use crate::support::run::{Running, begin, command, events, run, spawn, spawn_silent};
 use crate::support::{Scene, assert_refused, ip_json, number, output, text};
 
 /// Fields of IPFIX messages by tshark, a row for each message.
@@ -458,49 +458,81 @@ fn every_run_has_an_observation_domain_of_its_own() {
     assert_eq!(domains[2], 7);
 }
 
+/// nfcapd at the right host, with the settings of its package.
+struct Nfcapd<'s> {
+    scene: &'s Scene,
+    process: Running,
+    folder: String,
+}
+
+impl<'s> Nfcapd<'s> {
+    fn start(scene: &'s Scene) -> Self {
+        let folder = scene.file("received");
+        fs::create_dir(&folder).expect("a folder");
+        let mut collector = scene.right.command("nfcapd");
+        let place = "-b 127.0.0.1 -p 4739 -t 3600 -w".split(' ');
+        collector.args(place).arg(&folder).stderr(Stdio::null());
+        let process = spawn_silent(collector);
+        let started = Self {
+            scene,
+            process,
+            folder,
+        };
+        wait::until("the collector listens", || started.unread().is_some());
+        started
+    }
+
+    /// Bytes that wait in its socket.
+    fn unread(&self) -> Option<u64> {
+        let output = self.scene.right.command("ss").args(["-Hlun"]).output();
+        let text = String::from_utf8_lossy(&output.expect("ss runs").stdout).into_owned();
+        // State, waiting bytes, and more.
+        let bytes = text.split_whitespace().nth(1).map(str::to_owned);
+        bytes.map(|bytes| bytes.parse::<u64>().expect("bytes"))
+    }
+
+    /// Ends it when it has read all, and runs nfdump on what it has.
+    fn dump(self, flags: &[&str]) -> String {
+        wait::until("the collector has read all", || self.unread() == Some(0));
+        self.process.signal(Signal::TERM);
+        self.process.finish();
+        let mut nfdump = self.scene.right.command("nfdump");
+        nfdump.args(["-R", &self.folder]).args(flags);
+        let output = nfdump.output().expect("nfdump runs");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+}
+
+/// They are about 6250 datagrams; the socket of nfcapd has room for about 90.
+#[test]
+fn a_collector_with_the_usual_socket_gets_all_flows_of_a_file() {
+    let scene = Scene::new();
+    let many = scene.file("many.pcapng");
+    scene.run(&format!("send --udp --src 10.1.0.1-10.1.200.200 --sport 1024-60000 --dst 10.9.0.1 --dport 443 --flows 100000 -c 100000 -w {many}")).exit(0);
+    let collector = Nfcapd::start(&scene);
+    scene
+        .run(&format!("flows --ipfix 127.0.0.1:4739 {many}"))
+        .exit(0);
+    let statistics = collector.dump(&["-I"]);
+    for line in ["Flows: 100000", "Sequence failures: 0"] {
+        assert!(statistics.lines().any(|one| one == line), "{statistics}");
+    }
+    assert_eq!(udp_counter(&scene.right, "RcvbufErrors"), 0);
+}
+
 /// A collector at the host, which has received all that is sent when the program has ended and its socket is empty.
 #[test]
 fn nfdump_has_the_same_flows() {
     let scene = Scene::new();
     let folder = tempfile::tempdir().expect("a folder");
     let captures = captures(&folder);
-    let received = scene.file("received");
-    fs::create_dir(&received).expect("a folder");
-    let unread = || {
-        let output = scene.right.command("ss").args(["-Hlun"]).output();
-        let text = String::from_utf8_lossy(&output.expect("ss runs").stdout).into_owned();
-        // State, waiting bytes, and more.
-        let bytes = text.split_whitespace().nth(1).map(str::to_owned);
-        bytes.map(|bytes| bytes.parse::<u64>().expect("bytes"))
-    };
-    let mut collector = scene.right.command("nfcapd");
-    collector.args([
-        "-b",
-        "127.0.0.1",
-        "-p",
-        "4739",
-        "-t",
-        "3600",
-        "-w",
-        &received,
-    ]);
-    let collector = spawn_silent({
-        collector.stderr(Stdio::null());
-        collector
-    });
-    wait::until("the collector listens", || unread().is_some());
+    let collector = Nfcapd::start(&scene);
     let ended = scene.run(&format!(
         "flows --json --idle 1s --ipfix 127.0.0.1:4739 {captures}"
     ));
     ended.exit(0);
-    wait::until("the collector has read all", || unread() == Some(0));
-    collector.signal(Signal::TERM);
-    collector.finish();
-    let mut nfdump = scene.right.command("nfdump");
     let format = "fmt:%pr %sa %sp %da %dp %ibyt %ipkt %obyt %opkt";
-    nfdump.args(["-R", &received, "-N", "-6", "-q", "-o", format]);
-    let output = nfdump.output().expect("nfdump runs");
-    let records = String::from_utf8_lossy(&output.stdout).into_owned();
+    let records = collector.dump(&["-N", "-6", "-q", "-o", format]);
     let mut found: Vec<Vec<String>> = records
         .lines()
         .map(|line| line.split_whitespace().map(str::to_owned).collect())

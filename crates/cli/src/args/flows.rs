@@ -143,6 +143,19 @@ pub struct FlowsArgs {
     )]
     pub ipfix_domain: Option<NonZeroU32>,
 
+    /// Messages of IPFIX a second over UDP, at most; 0 is without a limit [default: 1000 for files, 0 with -i]
+    ///
+    /// A message has about 16 flows. UDP does not tell the sender that a collector is slower, which then loses messages. TCP needs
+    /// no limit.
+    #[arg(
+        hide_short_help = true,
+        help_heading = "Output",
+        long,
+        value_name = "N",
+        requires = "ipfix"
+    )]
+    pub ipfix_rate: Option<u32>,
+
     /// Serve the counters to Prometheus at http://ADDR:PORT/metrics [default ADDR: loopback]
     #[arg(help_heading = "Output", long, value_name = "[ADDR:]PORT", value_parser = metrics::address)]
     pub metrics: Option<SocketAddr>,

@@ -6,6 +6,7 @@ use std::net::{Shutdown, SocketAddr, TcpStream, ToSocketAddrs, UdpSocket};
 use std::num::NonZeroU32;
 use std::time::{Duration, Instant};
 
+use rustix::event::{Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, recv};
 use tapline::flows::{Flow, IpfixEncoder};
@@ -17,6 +18,9 @@ const PORT: u16 = 4739;
 
 /// Fits into a frame with the headers of IPv6 and UDP, also through a tunnel.
 const MESSAGE_BYTES: usize = 1400;
+
+/// Messages a second over UDP, at most, if flows are those of files: a collector's socket has room for about a hundred by default.
+pub const RATE_OF_FILES: u32 = 1000;
 
 /// How often a collector of datagrams gets the templates again, which it may have lost or been started after.
 const TEMPLATES: Duration = Duration::from_mins(1);
@@ -105,10 +109,39 @@ enum Socket {
     Tcp(TcpStream),
 }
 
+/// The time between datagrams, at least. UDP does not tell a sender that its receiver is slower.
+struct Pace {
+    interval: Duration,
+    /// When the next one may be sent.
+    next: Instant,
+}
+
+impl Pace {
+    /// `rate` a second; 0 is without a limit.
+    fn new(rate: u32) -> Self {
+        let interval = Duration::from_secs(1).checked_div(rate);
+        Self {
+            interval: interval.unwrap_or_default(),
+            next: Instant::now(),
+        }
+    }
+
+    fn wait(&mut self) {
+        let now = Instant::now();
+        let left = self.next.saturating_duration_since(now);
+        if let (false, Ok(left)) = (left.is_zero(), Timespec::try_from(left)) {
+            // Waits for nothing but the time. A signal may make it shorter.
+            let _ = poll(&mut [], Some(&left));
+        }
+        self.next = self.next.max(now) + self.interval;
+    }
+}
+
 /// A collector, and what it was sent.
 pub struct Collector {
     name: String,
     socket: Socket,
+    pace: Pace,
     domain: NonZeroU32,
     encoder: IpfixEncoder,
     templates_at: Option<Instant>,
@@ -128,9 +161,15 @@ pub struct Sent {
 }
 
 impl Collector {
-    /// Connects to it. Without an observation domain, messages have a random one: collectors such as nfcapd know a process that
+    /// Connects to it. Over UDP it gets `rate` messages a second at most; 0 is without a limit.
+    ///
+    /// Without an observation domain, messages have a random one: collectors such as nfcapd know a process that
     /// exports by its host and its domain, and would count two on one host as one that loses messages.
-    pub fn open(to: &CollectorAddress, domain: Option<NonZeroU32>) -> Result<Self, Failure> {
+    pub fn open(
+        to: &CollectorAddress,
+        domain: Option<NonZeroU32>,
+        rate: u32,
+    ) -> Result<Self, Failure> {
         let kind = if to.is_tcp { "tcp" } else { "udp" };
         let name = format!("{kind}:{}", to.host);
         let socket = to.connect().map_err(|error| {
@@ -145,6 +184,7 @@ impl Collector {
         Ok(Self {
             name,
             socket,
+            pace: Pace::new(rate),
             domain,
             encoder: IpfixEncoder::new(domain.get(), MESSAGE_BYTES),
             templates_at: None,
@@ -182,6 +222,9 @@ impl Collector {
         let flows = u64::from(self.encoder.records());
         if flows == 0 {
             return Ok(());
+        }
+        if matches!(self.socket, Socket::Udp(_)) {
+            self.pace.wait();
         }
         self.count_refused();
         let is_due = match (&self.socket, self.templates_at) {
@@ -328,6 +371,21 @@ mod tests {
     }
 
     #[test]
+    fn datagrams_of_files_have_a_pace() {
+        let mut pace = Pace::new(RATE_OF_FILES);
+        let begin = pace.next;
+        for number in 1..=3 {
+            pace.wait();
+            // None is sent before its time, however late the one before was.
+            assert!(pace.next >= begin + Duration::from_millis(number));
+            assert!(Instant::now() + Duration::from_millis(1) >= pace.next);
+        }
+        let mut without = Pace::new(0);
+        without.wait();
+        assert!(without.next <= Instant::now());
+    }
+
+    #[test]
     fn a_collector_that_comes_back_gets_the_next_datagram_with_templates() {
         let end = |last| FlowEnd {
             address: IpAddr::from([10, 0, 0, last]),
@@ -337,7 +395,7 @@ mod tests {
         let listener = UdpSocket::bind("127.0.0.1:0").expect("a socket");
         let address = listener.local_addr().expect("an address");
         let to = collector(&address.to_string()).expect("an address");
-        let mut collector = Collector::open(&to, None).expect("a socket");
+        let mut collector = Collector::open(&to, None, 0).expect("a socket");
         let Socket::Udp(socket) = &collector.socket else {
             panic!("a datagram needs no connection");
         };
