@@ -16,7 +16,7 @@ use tapline::who::ProcessCounts;
 
 use crate::args::{ColumnFormat, FileFormat, OutputArgs};
 use crate::failure::{Exit, Failure, STDOUT};
-use crate::object_storage::is_url;
+use crate::object_storage::ObjectUrl;
 use crate::units::{counted, grouped};
 
 pub fn is_stdout(path: &Path) -> bool {
@@ -169,10 +169,11 @@ pub fn column_format(args: &OutputArgs) -> Option<ColumnFormat> {
 
 /// Rejects object storage for packets: only columns are written there.
 pub fn refuse_objects(args: &OutputArgs) -> Result<(), Failure> {
-    if !args.write.as_deref().is_some_and(is_url) {
-        return Ok(());
-    }
-    let line = "object storage takes Parquet and Arrow from 'tapline flows' and 'tapline read' (use a name that ends in .parquet or .arrows, or --partition)";
+    let line = match args.write.as_deref().and_then(ObjectUrl::parse) {
+        None => return Ok(()),
+        Some(Err(problem)) => format!("cannot write to a URL: {problem}"),
+        Some(Ok(_)) => "object storage takes Parquet and Arrow from 'tapline flows' and 'tapline read' (use a name that ends in .parquet or .arrows, or --partition)".to_owned(),
+    };
     Err(Failure::new(Exit::Usage, line))
 }
 

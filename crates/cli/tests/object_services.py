@@ -2,12 +2,13 @@
 
 object_services.py google|azure FOLDER [deny]   serves the bucket or container "logs" on the loopback, and prints its port
 
-A complete object is a file below FOLDER/logs. A line is printed for each part of an object. While there is a file FOLDER/busy, only
+A complete object is a file below FOLDER/logs; lists of them are empty. A line is printed for each part of an object. While there is a file FOLDER/busy, only
 the first part of each object is taken. With "deny", Google's token is not the one that the metadata server gives.
 
 https://cloud.google.com/storage/docs/xml-api/overview
 https://learn.microsoft.com/rest/api/storageservices/authorize-with-shared-key
 https://learn.microsoft.com/rest/api/storageservices/put-block-list
+https://learn.microsoft.com/rest/api/storageservices/list-blobs
 """
 
 import base64
@@ -113,6 +114,9 @@ class Google(Service):
             raise Refusal(401, "AuthenticationRequired")
 
     def take(self):
+        if self.command == "GET" and not self.key and self.query.get("list-type") == "2":
+            self.answer(200, f"<ListBucketResult><Name>{BUCKET}</Name></ListBucketResult>")
+            return
         upload = self.query.get("uploadId")
         etag = f'"{hashlib.md5(self.body).hexdigest()}"'
         if self.command == "PUT" and upload is None:
@@ -172,6 +176,11 @@ class Azure(Service):
     def take(self):
         created = [("ETag", '"0x8D"'), ("Last-Modified", "Sat, 28 Nov 2026 16:00:00 GMT")]
         kind = self.query.get("comp")
+        if self.command == "GET" and kind == "list" and self.query.get("restype") == "container":
+            if "l" not in self.query.get("sp", "l"):
+                raise Refusal(403, "AuthorizationPermissionMismatch")
+            self.answer(200, "<EnumerationResults><Blobs></Blobs></EnumerationResults>")
+            return
         if self.command != "PUT":
             raise Refusal(405, "UnsupportedHttpVerb")
         if kind == "block":

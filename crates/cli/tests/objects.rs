@@ -108,8 +108,11 @@ fn a_server_that_was_away_has_all_files_in_the_end() {
         warning.starts_with("warning: cannot upload to s3://logs/table: Connection refused"),
         "{warning}"
     );
+    // It has seen that before there was a file.
+    wait::until("a file waits", || {
+        scrape(&scene.right, to)["tapline_spool_files{}"] >= 1
+    });
     let counters = scrape(&scene.right, to);
-    assert!(counters["tapline_spool_files{}"] >= 1, "{counters:?}");
     assert_eq!(
         counters["tapline_upload_files_total{outcome=\"uploaded\"}"],
         0

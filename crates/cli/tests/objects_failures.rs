@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use lab::wait;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::support::engines;
 use crate::support::files::capture;
@@ -238,6 +238,110 @@ fn settings_that_cannot_be_used_are_refused_and_not_printed() {
     assert!(odd.exit(1).contains("cannot use s3://logs/a.parquet: "));
     let nowhere = run(&[("AWS_ENDPOINT_URL", "https://127.0.0.1:9")]);
     assert!(nowhere.exit(1).contains("Connection refused"));
+    // What no request can carry.
+    let line_break = format!("{SECRET}\n");
+    for (name, value) in [
+        ("AWS_ENDPOINT_URL", "127.0.0.1:9000"),
+        ("AWS_ENDPOINT_URL", "localhost:9000"),
+        ("AWS_ENDPOINT_URL_S3", "http://127.0.0.1 :9000"),
+        ("AWS_METADATA_ENDPOINT", "169.254.169.254"),
+        ("AWS_SESSION_TOKEN", &line_break),
+        ("AWS_ACCESS_KEY_ID", &line_break),
+        ("AWS_SECRET_ACCESS_KEY", "\u{7f}"),
+    ] {
+        let refused = run(&[(name, value)]);
+        let line = refused.refusal(2);
+        let start = format!("cannot use s3://logs/a.parquet: {name} ");
+        assert!(line.starts_with(&start), "{line}");
+    }
+    // As if it were not set: the service itself, which is not reached from here.
+    let empty = run(&[("AWS_ENDPOINT_URL", "")]);
+    let line = empty.exit(1);
+    assert!(line.starts_with("cannot upload all files to "), "{line}");
+}
+
+/// Files are complete on the hour; what is wrong shows at the start. The unit of systemd has `--quiet`.
+#[test]
+fn a_bucket_that_cannot_be_used_is_told_at_the_start() {
+    let scene = Scene::new();
+    let first_warning = |place: &str, with_credentials: bool| {
+        let line = format!("flows -i right0 --json --quiet -w {place} --partition --spool-wait 0s");
+        let mut command = command(&scene, &line);
+        if !with_credentials {
+            for name in ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"] {
+                command.env_remove(name);
+            }
+        }
+        let mut running = spawn(command);
+        let start = running.ready();
+        let warning = running.error_line();
+        let ended = running.stop();
+        ended.exit(0);
+        assert_no_credentials(&ended);
+        (start, warning)
+    };
+    let (start, warning) = first_warning("s3://logs/table", true);
+    let root = scene.file("spool/s3/logs");
+    assert_eq!(
+        warning,
+        format!(
+            "warning: cannot upload to s3://logs/table: Connection refused; files wait in {root}"
+        )
+    );
+    assert_eq!(
+        start["uploads"],
+        json!({"url": "s3://logs/table", "spool": root})
+    );
+    let (_, warning) = first_warning("s3://logs/table", false);
+    assert!(
+        warning.contains("; no credentials are set (AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY), only those of this machine are used"),
+        "{warning}"
+    );
+    let server = Server::start(&scene.right, scene.folder.path());
+    let (_, warning) = first_warning("s3://nobodys/table", true);
+    assert!(warning.contains("404 NoSuchBucket"), "{warning}");
+    assert_eq!(server.requests("max-keys=1"), 1);
+    drop(server);
+    let _server = Server::that_denies(&scene.right, scene.folder.path());
+    let (_, warning) = first_warning("s3://logs/table", true);
+    assert!(
+        warning.starts_with("warning: cannot list the bucket of s3://logs/table: the service answered 403 InvalidAccessKeyId"),
+        "{warning}"
+    );
+}
+
+#[test]
+fn the_start_says_where_files_go_and_wait() {
+    let scene = Scene::new();
+    let _server = Server::start(&scene.right, scene.folder.path());
+    let mut running = start(&scene, "flows -i right0 -w s3a://logs/table --partition");
+    let root = scene.file("spool/s3/logs");
+    let uploads = format!("uploads to s3://logs/table, files wait in {root}");
+    while running.error_line() != uploads {}
+    running.stop().exit(0);
+}
+
+#[test]
+fn the_reason_is_told_if_every_file_was_given_up() {
+    let scene = Scene::new();
+    let mut running = start(
+        &scene,
+        "flows -i right0 --json --direction in --idle 10ms -w s3://logs/table --partition=one --rotate-interval 20ms --spool-limit 100 --spool-wait 0s udp",
+    );
+    running.ready();
+    // That of the first look at the bucket.
+    let warning = running.error_line();
+    assert!(warning.contains("Connection refused"), "{warning}");
+    scene.send(&[udp(b"hello")]);
+    // No file has room.
+    let warning = running.error_line();
+    assert!(warning.starts_with("warning: the spool "), "{warning}");
+    let ended = running.stop();
+    let line = ended.exit(1);
+    assert!(
+        line.contains("the spool was too small for the time it took, and an attempt failed: Connection refused ("),
+        "{line}"
+    );
 }
 
 /// Without credentials nothing is sent: an address of an instance's credentials has to be given.
@@ -413,6 +517,16 @@ fn wrong_uses_are_refused() {
                 &format!("read {file} -w s3:///a.parquet"),
                 2,
                 "use s3://BUCKET/KEY, gs://BUCKET/KEY or az://CONTAINER/KEY",
+            ),
+            (
+                &format!("flows {file} -w https://logs.s3.amazonaws.com/a.parquet"),
+                2,
+                "the scheme of the URL is none of s3, s3a, gs, az, abfs and abfss",
+            ),
+            (
+                "capture -i right0 -w hdfs://logs/a.pcapng",
+                2,
+                "the scheme of the URL is none of",
             ),
             (
                 &format!("flows {file} -w gs://logs/../a.parquet"),

@@ -4,9 +4,11 @@
 use std::fs;
 use std::path::Path;
 
+use lab::wait;
 use serde_json::{Value, json};
 
 use crate::support::files::capture;
+use crate::support::frames::udp;
 use crate::support::objects::{KEY_ID, PORT, Server, spooled_in};
 use crate::support::run::{Ended, spawn};
 use crate::support::services::{AZURE_KEY, AZURE_SAS, CLOUDS, Cloud, SECRETS, Service, command};
@@ -224,14 +226,45 @@ fn services_that_cannot_be_reached_leave_the_files_in_the_spool() {
         let place = format!("{scheme}://logs/a.parquet");
         let ended = run(command(&scene, cloud, 9, &line(&place)));
         let root = format!("{}/{scheme}/logs", scene.file("spool"));
+        let hint = match cloud {
+            Cloud::Google => {
+                "; no credentials are set (GOOGLE_APPLICATION_CREDENTIALS), only those of this machine are used"
+            }
+            Cloud::Azure => "",
+        };
         assert_eq!(
             ended.exit(1),
             format!(
-                "cannot upload all files to {place}: Connection refused (1 file waits in {root}, and the next run uploads it)"
+                "cannot upload all files to {place}: Connection refused{hint} (1 file waits in {root}, and the next run uploads it)"
             )
         );
         assert_eq!(spooled_in(Path::new(&root), false), ["a.parquet"]);
     }
+}
+
+/// The permissions of the shared access signature are to create and to write.
+#[test]
+fn credentials_that_may_only_write_are_enough() {
+    let scene = Scene::new();
+    let service = Service::start(&scene, Cloud::Azure);
+    let mut command = service.command(
+        "flows -i right0 --json --direction in --idle 10ms -w az://logs/table --partition=one --rotate-interval 20ms udp",
+    );
+    command.env("AZURE_STORAGE_ACCOUNT_KEY", "");
+    command.env("AZURE_CREDENTIAL_TYPE", "sas_token");
+    command.env("AZURE_STORAGE_SAS_TOKEN", AZURE_SAS);
+    let mut running = spawn(command);
+    running.ready();
+    let warning = running.error_line();
+    assert_eq!(
+        warning,
+        "warning: cannot list the bucket of az://logs/table: the service answered 403 AuthorizationPermissionMismatch (check the credentials and their permissions); uploads may fail, too"
+    );
+    scene.send(&[udp(b"hello")]);
+    wait::until("a file is an object", || !service.keys().is_empty());
+    let ended = running.stop();
+    ended.exit(0);
+    assert!(!format!("{ended:?}").contains("c2lnbmF0dXJlLW9mLWEtc2hhcmVk"));
 }
 
 #[test]
@@ -242,6 +275,7 @@ fn settings_of_services_that_cannot_be_used_are_refused_and_not_printed() {
     let cli = "credentials of the Azure CLI are not supported";
     let json = "the credentials are not the JSON that was expected (line 1, column 30)";
     let key = format!("\"{}\"", SECRETS[3]);
+    let no_pem = r#"{"private_key": "none", "private_key_id": "1", "client_email": "a@b"}"#;
     for (cloud, name, value, why) in [
         (Cloud::Azure, "AZURE_STORAGE_ACCOUNT_NAME", "", account),
         (Cloud::Azure, "AZURE_USE_AZURE_CLI", "TRUE", cli),
@@ -268,6 +302,12 @@ fn settings_of_services_that_cannot_be_used_are_refused_and_not_printed() {
         (
             Cloud::Google,
             "GOOGLE_SERVICE_ACCOUNT_KEY",
+            no_pem,
+            "the credentials have no private key in PEM (check GOOGLE_SERVICE_ACCOUNT_KEY)",
+        ),
+        (
+            Cloud::Google,
+            "GOOGLE_SERVICE_ACCOUNT_KEY",
             "{}",
             "the credentials are not the JSON",
         ),
@@ -290,5 +330,22 @@ fn settings_of_services_that_cannot_be_used_are_refused_and_not_printed() {
         let line = ended.exit(1);
         assert!(line.contains(why), "{name}={value}: {line}");
         assert!(!line.contains(AZURE_KEY), "{line}");
+    }
+    // What no request can carry.
+    for (cloud, name, value) in [
+        (Cloud::Azure, "AZURE_STORAGE_ENDPOINT", "127.0.0.1:10000"),
+        (Cloud::Azure, "AZURE_STORAGE_ACCOUNT_NAME", "my logs"),
+        (Cloud::Azure, "AZURE_STORAGE_ACCOUNT_KEY", "YSBrZXk=\n"),
+        (Cloud::Google, "GOOGLE_BASE_URL", "127.0.0.1:4443"),
+        (Cloud::Google, "GOOGLE_BEARER_TOKEN", "ya29.other\n"),
+    ] {
+        let service = services.iter().find(|service| service.cloud == cloud);
+        let place = format!("{}://logs/a.parquet", cloud.scheme());
+        let mut command = service.expect("both").command(&line(&place));
+        command.env(name, value);
+        let ended = run(command);
+        let line = ended.refusal(2);
+        let start = format!("cannot use {place}: {name} ");
+        assert!(line.starts_with(&start), "{line}");
     }
 }

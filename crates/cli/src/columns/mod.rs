@@ -45,7 +45,6 @@ pub struct ColumnFlags<'a> {
     /// Packets of a capture do not wait, those of files do.
     pub when_full: WhenFull,
     pub prints_json: bool,
-    pub is_quiet: bool,
 }
 
 impl ColumnFlags<'_> {
@@ -95,7 +94,6 @@ impl ColumnFlags<'_> {
             wait: self.spool.spool_wait.unwrap_or(SPOOL_WAIT),
             when_full: self.when_full,
             has_partitions,
-            is_quiet: self.is_quiet,
         };
         Ok(Some(Objects {
             url,
@@ -193,6 +191,30 @@ impl ColumnOutput {
             objects.account = Some(account);
         }
         failure
+    }
+
+    /// Where files are uploaded to, and where they wait for it, for the start event.
+    pub fn uploads_json(&self) -> Value {
+        self.objects.as_ref().map_or(Value::Null, |objects| {
+            let spool = objects.uploads.as_ref().map(Uploads::root);
+            json!({
+                "url": objects.url.to_string(),
+                "spool": spool.map(|root| root.to_string_lossy().into_owned()),
+            })
+        })
+    }
+
+    /// The same as a line.
+    pub fn tell_uploads(&self, out: &mut dyn Write) -> io::Result<()> {
+        let Some((objects, uploads)) = self.objects.as_ref().zip(self.uploads()) else {
+            return Ok(());
+        };
+        let line = format!(
+            "uploads to {}, files wait in {}",
+            objects.url,
+            uploads.root().display()
+        );
+        writeln!(out, "{}", line.replace(char::is_control, "?"))
     }
 
     /// Reads the counters of the uploads, for Prometheus.

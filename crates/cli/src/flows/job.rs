@@ -158,7 +158,6 @@ fn columns(args: &FlowsArgs, when_full: WhenFull) -> Result<Option<ColumnOutput>
         spool: &args.spool,
         when_full,
         prints_json: prints,
-        is_quiet: args.quiet,
     };
     ColumnOutput::new(&flags).map(Some)
 }
@@ -216,7 +215,7 @@ fn run_capture(args: &FlowsArgs) -> Result<Exit, Failure> {
         printer.post_to(serve(args, server, captured, uploads)?);
     }
     sandbox.enter(args.sandbox, args.quiet)?;
-    show_start(args, url.as_deref()).map_err(|error| Failure::stdout(&error))?;
+    show_start(args, columns.as_ref(), url.as_deref()).map_err(|error| Failure::stdout(&error))?;
     let mut meter = meter(args, printer)?;
     for interface in capture.interfaces() {
         meter
@@ -304,7 +303,11 @@ fn serve(
     Ok(board)
 }
 
-fn show_start(args: &FlowsArgs, metrics: Option<&str>) -> io::Result<()> {
+fn show_start(
+    args: &FlowsArgs,
+    columns: Option<&ColumnOutput>,
+    metrics: Option<&str>,
+) -> io::Result<()> {
     if args.json {
         return json::print(&json!({
             "event": "start",
@@ -312,6 +315,7 @@ fn show_start(args: &FlowsArgs, metrics: Option<&str>) -> io::Result<()> {
             "max_flows": args.max_flows,
             "max_memory_bytes": FlowTable::memory_bytes(args.max_flows),
             "metrics": metrics,
+            "uploads": columns.map(ColumnOutput::uploads_json),
         }));
     }
     if !args.quiet {
@@ -319,6 +323,9 @@ fn show_start(args: &FlowsArgs, metrics: Option<&str>) -> io::Result<()> {
         let mut out = io::stderr();
         let interfaces = args.interface.join(", ");
         let _ = writeln!(out, "flows on {interfaces}, {}", summary::room(args));
+        if let Some(columns) = columns {
+            let _ = columns.tell_uploads(&mut out);
+        }
         if let Some(url) = metrics {
             let _ = writeln!(out, "metrics at {url}");
         }

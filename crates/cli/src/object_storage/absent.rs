@@ -1,6 +1,7 @@
 //! The program without object storage.
 
 use std::convert::Infallible;
+use std::path::Path;
 #[cfg(feature = "columns")]
 use std::path::PathBuf;
 
@@ -24,6 +25,10 @@ impl Uploads {
             "cannot write {url}: this tapline was built without object storage (use the one of the Debian package, or build with --features objects)"
         );
         Err(Failure::new(Exit::Unsupported, line))
+    }
+
+    pub fn root(&self) -> &Path {
+        match self.0 {}
     }
 
     #[cfg(feature = "columns")]

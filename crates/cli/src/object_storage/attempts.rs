@@ -20,7 +20,6 @@ pub struct Attempts {
     pub queue: Arc<Queue>,
     pub spool: Arc<Spool>,
     pub url: ObjectUrl,
-    pub is_quiet: bool,
     /// Failures since the last success, but for refused files.
     pub failures: u32,
 }
@@ -38,11 +37,13 @@ impl Attempts {
                 self.failures = 0;
                 spool::remove(&file.path);
                 if self.queue.uploaded() {
-                    self.say(&format!("uploads to {} work again", self.url));
+                    say(&format!("uploads to {} work again", self.url));
                 }
             }
             Err(UploadError::Vanished) => self.queue.vanished(),
-            Err(UploadError::Failed(failure)) => self.fail(file, failure),
+            Err(UploadError::File(failure) | UploadError::Service(failure)) => {
+                self.fail(file, failure);
+            }
         }
     }
 
@@ -53,21 +54,30 @@ impl Attempts {
             format!("warning: cannot upload {path}: {text}; it waits, and others go first")
         } else {
             self.failures += 1;
-            let root = self.spool.root.display();
-            format!(
-                "warning: cannot upload to {}: {text}; files wait in {root}",
-                self.url
-            )
+            self.warning(text)
         };
         if self.queue.failed(failure) {
-            self.say(&line);
+            say(&line);
         }
     }
 
-    fn say(&self, line: &str) {
-        if !self.is_quiet {
-            say(line);
+    /// The first look at the bucket has failed. It is no failure of the job.
+    pub fn check_failed(&self, failure: UploadFailure) {
+        let line = if failure.kind == FailureKind::OfFile {
+            // The credentials may allow to write alone.
+            let (url, text) = (&self.url, &failure.text);
+            format!("warning: cannot list the bucket of {url}: {text}; uploads may fail, too")
+        } else {
+            self.warning(&failure.text)
+        };
+        if self.queue.check_failed(failure) {
+            say(&line);
         }
+    }
+
+    fn warning(&self, text: &str) -> String {
+        let (url, root) = (&self.url, self.spool.root.display());
+        format!("warning: cannot upload to {url}: {text}; files wait in {root}")
     }
 }
 
@@ -144,7 +154,6 @@ mod tests {
                 queue: Arc::new(Queue::new(limits, found.files, 0)),
                 spool: Arc::new(spool),
                 url,
-                is_quiet: true,
                 failures: 0,
             };
             Self {
@@ -185,7 +194,7 @@ mod tests {
                     let text = "Connection refused".to_owned();
                     let kind = FailureKind::Passing;
                     let failure = UploadFailure { text, kind };
-                    Err(UploadError::Failed(failure))
+                    Err(UploadError::Service(failure))
                 } else {
                     assert!(file.path.exists(), "{file:?}");
                     self.taken.extend(self.attempts.spool.key(&file.path));

@@ -46,7 +46,8 @@ fn is_about_storage(name: &str) -> bool {
     .any(|prefix| name.starts_with(prefix))
 }
 
-fn variables() -> impl Iterator<Item = (String, String)> {
+/// The variables that are text.
+pub fn variables() -> impl Iterator<Item = (String, String)> {
     env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
 }

@@ -23,6 +23,8 @@ mod journal;
 #[cfg(feature = "objects")]
 mod queue;
 #[cfg(feature = "objects")]
+mod settings;
+#[cfg(feature = "objects")]
 mod spool;
 #[cfg(feature = "objects")]
 mod store;

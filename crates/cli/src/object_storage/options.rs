@@ -28,5 +28,4 @@ pub struct UploadOptions {
     pub when_full: WhenFull,
     /// The key is the beginning of many.
     pub has_partitions: bool,
-    pub is_quiet: bool,
 }

@@ -82,6 +82,10 @@ struct State {
     account: Account,
     /// Of the last attempt, if it failed, and not because of the file.
     failure: Option<UploadFailure>,
+    /// Why the first look at the bucket failed, until an attempt has ended.
+    check: Option<UploadFailure>,
+    /// Why an attempt or the first look failed last.
+    last_failure: Option<String>,
     /// Why the last file was refused, and when.
     refusal: Option<(String, Instant)>,
     /// Reasons for refusals that have been reported, at most [`MOST_REASONS`].
@@ -93,6 +97,8 @@ struct State {
     is_urgent: bool,
     /// A file got no room, after which the job ends.
     is_full: bool,
+    /// There is no thread that uploads any longer.
+    has_no_uploader: bool,
 }
 
 impl State {
@@ -168,12 +174,15 @@ impl Queue {
             gone: Vec::new(),
             account,
             failure: None,
+            check: None,
+            last_failure: None,
             refusal: None,
             reported: Vec::new(),
             progress_at: Instant::now(),
             is_closed: false,
             is_urgent: false,
             is_full: false,
+            has_no_uploader: false,
         };
         for file in found {
             state.add(file);
@@ -296,7 +305,8 @@ impl Queue {
         }
         state.progress_at = Instant::now();
         self.changed.notify_all();
-        state.failure.take().is_some()
+        let before = state.failure.take().or(state.check.take());
+        before.is_some()
     }
 
     /// The current file no longer exists.
@@ -319,6 +329,7 @@ impl Queue {
             state.put_back(entry);
         }
         state.account.failures += 1;
+        state.last_failure = Some(failure.text.clone());
         let is_news = if is_of_file {
             let text = failure.text;
             let is_news = state.reported.len() < MOST_REASONS && !state.reported.contains(&text);
@@ -330,19 +341,53 @@ impl Queue {
             state.failure = None;
             is_news
         } else {
-            state.failure.replace(failure.clone()) != Some(failure)
+            let before = state.failure.take().or(state.check.take());
+            state.failure = Some(failure.clone());
+            before != Some(failure)
         };
         self.changed.notify_all();
         is_news && !state.is_closed
     }
 
-    /// Ends the queue and waits for the uploads, as long as there is progress. Returns why files still wait.
+    /// The first look at the bucket failed. Returns whether it should be reported.
+    pub fn check_failed(&self, failure: UploadFailure) -> bool {
+        let mut state = self.lock();
+        state.last_failure = Some(failure.text.clone());
+        // Whoever may not list a bucket may be allowed to write there. What to wait for is decided by attempts alone.
+        if failure.kind != FailureKind::OfFile {
+            state.check = Some(failure);
+        }
+        !state.is_closed
+    }
+
+    /// The thread that uploads has ended. If files still wait, nobody takes them.
+    pub fn uploader_ended(&self) {
+        let mut state = self.lock();
+        state.has_no_uploader = true;
+        if let Some(entry) = state.current.take() {
+            state.put_back(entry);
+            state.account.failures += 1;
+        }
+        // What it said before is a better reason.
+        let known = state.failure.take().or(state.check.take());
+        let text = match known {
+            Some(failure) => failure.text,
+            None => "the thread that uploads has ended".to_owned(),
+        };
+        let kind = FailureKind::Lasting;
+        state.failure = Some(UploadFailure { text, kind });
+        self.changed.notify_all();
+    }
+
+    /// Ends the queue and waits for the uploads, as long as there is progress. Returns why files still wait, or were given up.
     pub fn finish(&self) -> (Account, Option<String>) {
         let since = Instant::now();
         let mut state = self.lock();
         // The attempts that follow decide.
-        state.failure = None;
-        state.refusal = None;
+        if !state.has_no_uploader {
+            state.failure = None;
+            state.refusal = None;
+        }
         for entry in &mut state.waiting {
             entry.refusals = 0;
         }
@@ -354,8 +399,13 @@ impl Queue {
         {
             state = self.wait_for(state, left);
         }
-        let reason = state.reason().filter(|_| state.account.waiting.files > 0);
-        (state.account, reason.map(str::to_owned))
+        let account = state.account;
+        let reason = match (account.waiting.files, account.given_up.files) {
+            (0, 0) => None,
+            (0, _) => state.last_failure.as_deref(),
+            (_, _) => state.reason(),
+        };
+        (account, reason.map(str::to_owned))
     }
 
     pub fn account(&self) -> Account {
@@ -369,176 +419,4 @@ impl Queue {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn file(name: &str, bytes: u64) -> Waiting {
-        Waiting {
-            path: name.into(),
-            bytes,
-            rows: Some(bytes / 10),
-        }
-    }
-
-    fn queue(when_full: WhenFull, found: Vec<Waiting>) -> Queue {
-        let limits = Limits {
-            bytes: 100,
-            wait: Duration::ZERO,
-            when_full,
-        };
-        Queue::new(limits, found, 0)
-    }
-
-    fn failure(text: &str) -> UploadFailure {
-        UploadFailure {
-            text: text.into(),
-            kind: FailureKind::Passing,
-        }
-    }
-
-    fn refusal(text: &str) -> UploadFailure {
-        UploadFailure {
-            kind: FailureKind::OfFile,
-            ..failure(text)
-        }
-    }
-
-    /// The next file, without pauses.
-    fn next(queue: &Queue) -> Option<Waiting> {
-        queue.next(Duration::ZERO, &|_| Duration::ZERO)
-    }
-
-    fn names(files: &[Waiting]) -> Vec<&str> {
-        files.iter().filter_map(|file| file.path.to_str()).collect()
-    }
-
-    #[test]
-    fn a_full_spool_gives_up_the_oldest_files() {
-        let queue = queue(WhenFull::GiveUp, vec![file("a", 40)]);
-        assert!(queue.add(file("b", 40)).expect("room").is_empty());
-        // The one that is uploaded stays.
-        assert_eq!(next(&queue), Some(file("a", 40)));
-        let given_up = queue.add(file("c", 50)).expect("given up");
-        assert_eq!(names(&given_up), ["b"]);
-        let given_up = queue.add(file("d", 90)).expect("given up");
-        assert_eq!(names(&given_up), ["d"]);
-        queue.uploaded();
-        let account = queue.account();
-        assert_eq!((account.given_up.files, account.given_up.bytes), (2, 130));
-        assert_eq!(account.given_up_rows, Some(13));
-        assert_eq!((account.uploaded.bytes, account.waiting.bytes), (40, 50));
-    }
-
-    #[test]
-    fn rows_of_an_earlier_run_are_unknown() {
-        let mut earlier = file("a", 40);
-        earlier.rows = None;
-        let queue = queue(WhenFull::GiveUp, vec![earlier]);
-        let given_up = queue.add(file("b", 90)).expect("given up");
-        assert_eq!(names(&given_up), ["a"]);
-        assert_eq!(queue.account().given_up_rows, None);
-    }
-
-    #[test]
-    fn a_job_that_may_wait_loses_nothing() {
-        let queue = queue(WhenFull::Wait, Vec::new());
-        // Larger than the spool, which is empty.
-        assert!(queue.add(file("a", 200)).expect("room").is_empty());
-        next(&queue);
-        queue.failed(failure("away"));
-        let error = queue.add(file("b", 1)).expect_err("full");
-        assert_eq!(error.kind(), io::ErrorKind::StorageFull);
-        let account = queue.account();
-        assert_eq!((account.given_up.files, account.waiting.files), (0, 2));
-    }
-
-    #[test]
-    fn a_file_that_failed_is_the_next_one_and_reported_once() {
-        let queue = queue(WhenFull::GiveUp, vec![file("a", 1), file("b", 1)]);
-        for (text, is_news) in [("away", true), ("away", false), ("denied", true)] {
-            assert_eq!(next(&queue), Some(file("a", 1)));
-            assert_eq!(queue.failed(failure(text)), is_news);
-        }
-        next(&queue);
-        assert!(queue.uploaded());
-        next(&queue);
-        assert!(!queue.uploaded());
-        let (account, reason) = queue.finish();
-        assert_eq!((account.uploaded.files, account.failures), (2, 3));
-        assert_eq!(reason, None);
-        assert_eq!(next(&queue), None);
-    }
-
-    #[test]
-    fn a_file_that_is_refused_does_not_hold_up_others() {
-        let queue = queue(WhenFull::GiveUp, vec![file("a", 10), file("b", 10)]);
-        // The reason is reported once. The service itself works.
-        for (name, text, is_news) in [("a", "denied", true), ("b", "denied", false)] {
-            assert_eq!(next(&queue), Some(file(name, 10)));
-            assert_eq!(queue.failed(refusal(text)), is_news);
-        }
-        queue.add(file("c", 10)).expect("room");
-        assert_eq!(next(&queue), Some(file("c", 10)));
-        assert!(!queue.uploaded());
-        // Nothing else waits: they are tried again, the one after the other.
-        for name in ["a", "b", "a"] {
-            assert_eq!(next(&queue), Some(file(name, 10)));
-            queue.failed(refusal("denied"));
-        }
-        // They are the oldest still.
-        assert_eq!(names(&queue.add(file("d", 90)).expect("given up")), ["a"]);
-        assert_eq!(next(&queue), Some(file("d", 90)));
-    }
-
-    #[test]
-    fn a_refused_file_is_tried_again_after_its_pause_unless_another_comes() {
-        let queue = queue(WhenFull::GiveUp, vec![file("a", 10)]);
-        next(&queue);
-        queue.failed(refusal("denied"));
-        std::thread::scope(|scope| {
-            let hours = |refusals: u32| Duration::from_hours(refusals.into());
-            let waits = scope.spawn({
-                let queue = &queue;
-                move || queue.next(Duration::ZERO, &hours)
-            });
-            queue.add(file("b", 10)).expect("room");
-            assert_eq!(waits.join().expect("no panic"), Some(file("b", 10)));
-        });
-    }
-
-    #[test]
-    fn the_end_waits_for_files_behind_refused_ones() {
-        let found = ["a", "b", "c", "d"].map(|name| file(name, 10));
-        let queue = queue(WhenFull::GiveUp, found.into());
-        for _ in 0..2 {
-            next(&queue);
-            queue.failed(refusal("denied"));
-        }
-        std::thread::scope(|scope| {
-            let end = scope.spawn(|| queue.finish());
-            while !end.is_finished() {
-                let file = next(&queue).expect("two are left");
-                if names(&[file]) < vec!["c"] {
-                    queue.failed(refusal("denied"));
-                } else {
-                    queue.uploaded();
-                }
-            }
-            let (account, reason) = end.join().expect("no panic");
-            assert_eq!((account.uploaded.files, account.waiting.files), (2, 2));
-            assert_eq!(reason.as_deref(), Some("denied"));
-        });
-    }
-
-    #[test]
-    fn a_lasting_failure_ends_the_wait() {
-        let queue = queue(WhenFull::Wait, vec![file("a", 10), file("b", 10)]);
-        next(&queue);
-        queue.failed(UploadFailure {
-            kind: FailureKind::Lasting,
-            ..failure("no bucket")
-        });
-        let error = queue.add(file("c", 100)).expect_err("full");
-        assert!(error.to_string().ends_with(": no bucket"), "{error}");
-    }
-}
+mod tests;

@@ -9,13 +9,15 @@ use std::time::Duration;
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
 use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
 use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey};
+use object_store::list::{PaginatedListOptions, PaginatedListStore};
 use object_store::multipart::{MultipartStore, PartId};
 use object_store::path::Path as Key;
 use object_store::{ClientConfigKey, Error as StoreError, ObjectStore, PutOptions, RetryConfig};
 
 use super::environment::{AZURE_EMULATOR, is_on};
 use super::journal::{self, Journal, Upload};
-use super::queue::{FailureKind, UploadFailure};
+use super::queue::{UploadFailure, FailureKind};
+use super::settings;
 use super::url::{ObjectUrl, Service};
 
 /// Larger files are uploaded in parts of this size, one at a time: it bounds the memory.
@@ -33,23 +35,32 @@ const TIMEOUT: ClientConfigKey = ClientConfigKey::Timeout;
 const RETRIES: usize = 2;
 const RETRY: Duration = Duration::from_secs(20);
 
-trait Objects: ObjectStore + MultipartStore {}
+/// How long the first look at a bucket may take.
+const CHECK: Duration = Duration::from_secs(15);
 
-impl<S: ObjectStore + MultipartStore> Objects for S {}
+trait Objects: ObjectStore + MultipartStore + PaginatedListStore {}
+
+impl<S: ObjectStore + MultipartStore + PaginatedListStore> Objects for S {}
 
 /// A bucket.
-pub struct Store(Box<dyn Objects>);
+pub struct Store {
+    objects: Box<dyn Objects>,
+    /// What to add to a failure if no credentials are set.
+    hint: Option<String>,
+}
 
 /// Why a file was not uploaded.
 pub enum UploadError {
     /// It no longer exists.
     Vanished,
-    Failed(UploadFailure),
+    /// It cannot be read.
+    File(UploadFailure),
+    Service(UploadFailure),
 }
 
 impl From<StoreError> for UploadError {
     fn from(error: StoreError) -> Self {
-        Self::Failed((&error).into())
+        Self::Service((&error).into())
     }
 }
 
@@ -57,7 +68,7 @@ impl From<io::Error> for UploadError {
     fn from(error: io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::NotFound => Self::Vanished,
-            _ => Self::Failed((&error).into()),
+            _ => Self::File((&error).into()),
         }
     }
 }
@@ -77,16 +88,24 @@ impl Store {
         let bucket = &url.bucket;
         let built: Result<Box<dyn Objects>, StoreError> = match url.service {
             Service::S3 => {
-                let mut builder = AmazonS3Builder::from_env();
+                let mut builder = AmazonS3Builder::new();
+                for (key, value) in settings::of_client("AWS_") {
+                    builder = builder.with_config(key, value);
+                }
                 if env::var_os("AWS_TIMEOUT").is_none() {
                     builder = builder.with_config(AmazonS3ConfigKey::Client(TIMEOUT), REQUEST);
                 }
-                refuse_no_credentials(&builder)?;
                 let builder = builder.with_bucket_name(bucket).with_retry(retry);
                 builder.build().map(|store| Box::new(store) as _)
             }
             Service::Google => {
-                let mut builder = GoogleCloudStorageBuilder::from_env();
+                let mut builder = GoogleCloudStorageBuilder::new();
+                if let Some(path) = settings::value("SERVICE_ACCOUNT") {
+                    builder = builder.with_service_account_path(path);
+                }
+                for (key, value) in settings::of_client("GOOGLE_") {
+                    builder = builder.with_config(key, value);
+                }
                 if env::var_os("GOOGLE_TIMEOUT").is_none() {
                     builder = builder.with_config(GoogleConfigKey::Client(TIMEOUT), REQUEST);
                 }
@@ -94,7 +113,13 @@ impl Store {
                 builder.build().map(|store| Box::new(store) as _)
             }
             Service::Azure => {
-                let mut builder = MicrosoftAzureBuilder::from_env();
+                let mut builder = MicrosoftAzureBuilder::new();
+                for (key, value) in settings::of_client("AZURE_") {
+                    builder = builder.with_config(key, value);
+                }
+                if let Some(endpoint) = settings::value("IDENTITY_ENDPOINT") {
+                    builder = builder.with_msi_endpoint(endpoint);
+                }
                 if env::var_os("AZURE_TIMEOUT").is_none() {
                     builder = builder.with_config(AzureConfigKey::Client(TIMEOUT), REQUEST);
                 }
@@ -106,7 +131,36 @@ impl Store {
                 builder.build().map(|store| Box::new(store) as _)
             }
         };
-        built.map(Self).map_err(|error| (&error).into())
+        let hint = settings::missing_credentials(url.service);
+        match built {
+            Ok(objects) => Ok(Self { objects, hint }),
+            Err(error) => Err(of_settings(url.service, (&error).into())),
+        }
+    }
+
+    /// Lists one key, which fails if the bucket or the credentials are wrong.
+    pub async fn check(&self) -> Result<(), UploadFailure> {
+        let one = PaginatedListOptions {
+            max_keys: Some(1),
+            ..PaginatedListOptions::default()
+        };
+        let listed = tokio::time::timeout(CHECK, self.objects.list_paginated(None, one)).await;
+        match listed {
+            Ok(Ok(_)) => Ok(()),
+            Ok(Err(error)) => Err(self.explained((&error).into())),
+            Err(_) => Err(self.explained(UploadFailure {
+                text: "no answer in time".to_owned(),
+                kind: FailureKind::Passing,
+            })),
+        }
+    }
+
+    /// Adds that no credentials are set, if so.
+    fn explained(&self, mut failure: UploadFailure) -> UploadFailure {
+        if let Some(hint) = &self.hint {
+            failure.text = format!("{}; {hint}", failure.text);
+        }
+        failure
     }
 
     /// Uploads the file at `path`, and calls `progressed` after each part.
@@ -116,13 +170,21 @@ impl Store {
         path: &Path,
         progressed: &dyn Fn(),
     ) -> Result<(), UploadError> {
+        let uploaded = self.send(key, path, progressed).await;
+        uploaded.map_err(|error| match error {
+            UploadError::Service(failure) => UploadError::Service(self.explained(failure)),
+            other => other,
+        })
+    }
+
+    async fn send(&self, key: &str, path: &Path, progressed: &dyn Fn()) -> Result<(), UploadError> {
         let key = Key::parse(key)
             .map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error.to_string()))?;
         let mut file = File::open(path)?;
         let bytes = file.metadata()?.len();
         if bytes <= PART_BYTES {
             let whole = read(&mut file, bytes)?;
-            self.0
+            self.objects
                 .put_opts(&key, whole.into(), PutOptions::default())
                 .await?;
             return Ok(());
@@ -130,12 +192,12 @@ impl Store {
         if let Some(journal) = Journal::resume(path, bytes)? {
             match self.parts(&key, path, &mut file, journal, progressed).await {
                 // The service has forgotten the upload: it begins anew.
-                Err(UploadError::Failed(failure)) if failure.kind != FailureKind::Passing => {}
+                Err(UploadError::Service(failure)) if failure.kind != FailureKind::Passing => {}
                 other => return other,
             }
         }
         let upload = Upload {
-            id: self.0.create_multipart(&key).await?,
+            id: self.objects.create_multipart(&key).await?,
             bytes,
             part_bytes: part_bytes(bytes),
         };
@@ -156,12 +218,12 @@ impl Store {
         let upload = &journal.upload.id;
         if result.is_err() && !journal.is_kept() {
             // No other run can continue it. A service that cannot be reached keeps its parts.
-            let _ = self.0.abort_multipart(key, upload).await;
+            let _ = self.objects.abort_multipart(key, upload).await;
         }
         result?;
         let parts = journal.parts.iter().cloned();
         let parts = parts.map(|content_id| PartId { content_id }).collect();
-        let Err(error) = self.0.complete_multipart(key, upload, parts).await else {
+        let Err(error) = self.objects.complete_multipart(key, upload, parts).await else {
             return Ok(());
         };
         let mut failure = UploadFailure::from(&error);
@@ -171,7 +233,7 @@ impl Store {
             journal::remove(path);
             failure.kind = FailureKind::Passing;
         }
-        Err(UploadError::Failed(failure))
+        Err(UploadError::Service(failure))
     }
 
     async fn add_parts(
@@ -193,7 +255,7 @@ impl Store {
             file.seek(SeekFrom::Start(at))?;
             let part = read(file, length)?;
             let number = journal.parts.len();
-            let part = self.0.put_part(key, &id, number, part.into()).await?;
+            let part = self.objects.put_part(key, &id, number, part.into()).await?;
             journal.add(&part.content_id);
             progressed();
             at += length;
@@ -202,25 +264,15 @@ impl Store {
     }
 }
 
-/// Refuses to connect to S3 without credentials. Those of an EC2 instance have to be requested: elsewhere the address of their
-/// service may be anybody's.
-fn refuse_no_credentials(builder: &AmazonS3Builder) -> Result<(), UploadFailure> {
-    const SOURCES: [AmazonS3ConfigKey; 6] = [
-        AmazonS3ConfigKey::AccessKeyId,
-        AmazonS3ConfigKey::SecretAccessKey,
-        AmazonS3ConfigKey::WebIdentityTokenFile,
-        AmazonS3ConfigKey::ContainerCredentialsRelativeUri,
-        AmazonS3ConfigKey::ContainerCredentialsFullUri,
-        AmazonS3ConfigKey::MetadataEndpoint,
-    ];
-    let is_set = |key| builder.get_config_value(key).is_some();
-    if SOURCES.iter().any(is_set) || is_on("AWS_SKIP_SIGNATURE") {
-        return Ok(());
+/// A failure of the settings, with the variable of the credentials that are used.
+fn of_settings(service: Service, mut failure: UploadFailure) -> UploadFailure {
+    if failure.text == "no items found" {
+        failure.text = "the credentials have no private key in PEM".to_owned();
     }
-    Err(UploadFailure {
-        text: "no credentials are set (set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_METADATA_ENDPOINT=http://169.254.169.254 for those of an EC2 instance)".to_owned(),
-        kind: FailureKind::Lasting,
-    })
+    if let Some(name) = settings::credentials(service) {
+        failure.text = format!("{} (check {name})", failure.text);
+    }
+    failure
 }
 
 /// Refuses settings without an account, and credentials that a program prints: the thread that uploads may not start one.

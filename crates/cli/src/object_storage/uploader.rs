@@ -2,11 +2,12 @@
 
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 
 use tokio::runtime;
 
 use super::attempts::Attempts;
-use super::queue::{FailureKind, UploadFailure};
+use super::queue::{Queue, UploadFailure, FailureKind};
 use super::store::{Store, UploadError};
 
 /// Uploads the files of a queue.
@@ -15,25 +16,33 @@ pub struct Uploader {
     pub attempts: Attempts,
 }
 
+/// Tells the queue that nothing is uploaded any longer, also if the thread panics.
+pub struct Ending(pub Arc<Queue>);
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        self.0.uploader_ended();
+    }
+}
+
 impl Uploader {
     /// Ends with the queue.
     pub fn run(mut self) {
+        let _ending = Ending(Arc::clone(&self.attempts.queue));
         let runtime = runtime::Builder::new_current_thread().enable_all().build();
         let runtime = match runtime {
             Ok(runtime) => runtime,
             Err(error) => {
-                // Nothing is ever uploaded. The end reports it.
-                while let Some(file) = self.attempts.next() {
-                    let failure = UploadFailure {
-                        kind: FailureKind::Lasting,
-                        ..(&error).into()
-                    };
-                    let failed = Err(UploadError::Failed(failure));
-                    self.attempts.ended(&file, failed);
-                }
-                return;
+                let failure = UploadFailure {
+                    kind: FailureKind::Lasting,
+                    ..(&error).into()
+                };
+                return self.attempts.check_failed(failure);
             }
         };
+        if let Err(failure) = runtime.block_on(self.store.check()) {
+            self.attempts.check_failed(failure);
+        }
         while let Some(file) = self.attempts.next() {
             let uploaded = runtime.block_on(self.upload(&file.path));
             self.attempts.ended(&file, uploaded);

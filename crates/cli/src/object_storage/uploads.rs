@@ -1,6 +1,6 @@
 //! The uploads of a job, from its start to its end.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tapline::columns::{CompleteFile, OnComplete};
@@ -11,6 +11,7 @@ use super::environment;
 use super::journal;
 use super::options::UploadOptions;
 use super::queue::{Limits, Queue, Waiting};
+use super::settings;
 use super::spool::{self, Spool};
 use super::store::Store;
 use super::uploader::Uploader;
@@ -33,7 +34,6 @@ pub struct Uploads {
     spool: Arc<Spool>,
     limit_bytes: u64,
     has_partitions: bool,
-    is_quiet: bool,
 }
 
 impl Uploads {
@@ -43,6 +43,10 @@ impl Uploads {
         options: UploadOptions,
         sandbox: SandboxArgs,
     ) -> Result<Self, Failure> {
+        settings::check(url.service).map_err(|problem| {
+            let line = format!("cannot use {url}: {problem}");
+            Failure::new(Exit::Usage, line)
+        })?;
         let directory = options.spool.map_or_else(usual_spool, Ok)?;
         let (spool, mut found) = Spool::open(&directory, &url)?;
         let spool = Arc::new(spool);
@@ -76,7 +80,6 @@ impl Uploads {
             queue: Arc::clone(&queue),
             spool: Arc::clone(&spool),
             url: url.clone(),
-            is_quiet: options.is_quiet,
             failures: 0,
         };
         let uploader = Uploader { store, attempts };
@@ -87,8 +90,12 @@ impl Uploads {
             spool,
             limit_bytes: options.limit_bytes,
             has_partitions: options.has_partitions,
-            is_quiet: options.is_quiet,
         })
+    }
+
+    /// The directory in which the bucket's objects wait.
+    pub fn root(&self) -> &Path {
+        &self.spool.root
     }
 
     /// The local file, or the directory of partitions.
@@ -110,10 +117,10 @@ impl Uploads {
         let (queue, spool) = (Arc::clone(&self.queue), Arc::clone(&self.spool));
         // The job creates files there.
         let kept = self.path();
-        let mut warning = (!self.is_quiet).then(|| {
-            let (root, limit) = (self.spool.root.display(), self.limit_bytes);
-            format!("warning: the spool {root} is full ({} bytes): the oldest files are given up, and counted", grouped(limit))
-        });
+        let (root, limit) = (self.spool.root.display(), grouped(self.limit_bytes));
+        let mut warning = Some(format!(
+            "warning: the spool {root} is full ({limit} bytes): the oldest files are given up, and counted"
+        ));
         Box::new(move |file: CompleteFile| {
             spool.prune(&queue.take_gone(), &kept);
             let given_up = queue.add(Waiting {
@@ -152,9 +159,13 @@ impl Uploads {
     }
 
     fn failure(&self, account: &Account, reason: Option<&str>) -> Option<Failure> {
-        let reason = reason.unwrap_or("the spool was too small for the time it took");
         let root = self.spool.root.display();
         let (given_up, waiting) = (account.given_up.files, account.waiting.files);
+        let too_small = "the spool was too small for the time it took";
+        let reason = match (waiting, reason) {
+            (0, Some(failure)) => format!("{too_small}, and an attempt failed: {failure}"),
+            (_, reason) => reason.unwrap_or(too_small).to_owned(),
+        };
         let consequence = match (waiting, given_up) {
             (0, 0) => return None,
             (0, 1) => "1 file was given up".to_owned(),

@@ -17,14 +17,17 @@ pub enum Service {
     Azure,
 }
 
-/// Schemes of URLs. `abfs` without TLS does not exist at the service itself: uploads always use it.
-const SCHEMES: [(&str, Service); 5] = [
+/// Schemes of URLs. `s3a` is Hadoop's name of S3. `abfs` without TLS does not exist at the service itself: uploads always use it.
+const SCHEMES: [(&str, Service); 6] = [
     ("s3", Service::S3),
+    ("s3a", Service::S3),
     ("gs", Service::Google),
     ("az", Service::Azure),
     ("abfs", Service::Azure),
     ("abfss", Service::Azure),
 ];
+
+const UNKNOWN: &str = "the scheme of the URL is none of s3, s3a, gs, az, abfs and abfss (a directory that looks like one is ./NAME)";
 
 /// What follows the account in the names of Azure's hosts.
 const AZURE_HOSTS: [&str; 2] = [".dfs.core.windows.net", ".blob.core.windows.net"];
@@ -50,24 +53,31 @@ pub struct ObjectUrl {
     pub key: String,
 }
 
-/// Whether `path` names object storage.
+/// Whether `path` is a URL, of whichever service.
 pub fn is_url(path: &Path) -> bool {
     split(path).is_some()
 }
 
-/// The service and what follows it.
-fn split(path: &Path) -> Option<(Service, &str)> {
-    let text = path.to_str()?;
-    let (scheme, rest) = text.split_once("://")?;
-    let (_, service) = SCHEMES.iter().find(|(known, _)| *known == scheme)?;
-    Some((*service, rest))
+/// The scheme of a URL and what follows it.
+fn split(path: &Path) -> Option<(&str, &str)> {
+    let (scheme, rest) = path.to_str()?.split_once("://")?;
+    let is_scheme = scheme.starts_with(|first: char| first.is_ascii_alphabetic())
+        && scheme
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte));
+    is_scheme.then_some((scheme, rest))
 }
 
 impl ObjectUrl {
-    /// Parses a URL; `None` if `path` names no object storage.
+    /// Parses a URL; `None` if `path` is none.
     pub fn parse(path: &Path) -> Option<Result<Self, &'static str>> {
-        let (service, rest) = split(path)?;
-        Some(Self::of(service, rest))
+        let (scheme, rest) = split(path)?;
+        let scheme = scheme.to_ascii_lowercase();
+        let known = SCHEMES.iter().find(|(known, _)| *known == scheme);
+        Some(match known {
+            Some((_, service)) => Self::of(*service, rest),
+            None => Err(UNKNOWN),
+        })
     }
 
     /// Errors do not repeat the URL: it may have a password.
@@ -145,6 +155,8 @@ mod tests {
         for (text, shown) in [
             ("s3://logs", "s3://logs/"),
             ("s3://logs/", "s3://logs/"),
+            ("s3a://logs/a", "s3://logs/a"),
+            ("S3://logs/a", "s3://logs/a"),
             ("gs://logs/net/flows/", "gs://logs/net/flows"),
             ("az://logs/a b/c=d.parquet", "az://logs/a b/c=d.parquet"),
             ("abfs://logs/a", "az://logs/a"),
@@ -177,7 +189,14 @@ mod tests {
 
     #[test]
     fn other_names_are_files() {
-        for text in ["table", "s3:/logs", "./s3://logs", "http://logs/a", "-"] {
+        for text in [
+            "table",
+            "s3:/logs",
+            "./s3://logs",
+            "a b://logs",
+            "://a",
+            "-",
+        ] {
             assert_eq!(parsed(text), None, "{text}");
         }
     }
@@ -185,6 +204,9 @@ mod tests {
     #[test]
     fn no_key_leaves_the_spool() {
         for text in [
+            "https://logs.s3.amazonaws.com/key",
+            "file:///table",
+            "hdfs://logs/key",
             "s3://",
             "s3:///key",
             "s3://..",

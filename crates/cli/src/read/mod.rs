@@ -204,7 +204,6 @@ fn columns(args: &ReadArgs, when_full: WhenFull) -> Result<Option<ColumnOutput>,
         spool: &args.spool,
         when_full,
         prints_json: args.json,
-        is_quiet: args.quiet,
     };
     ColumnOutput::new(&flags).map(Some)
 }
