@@ -17,7 +17,7 @@ use_library lib
 has_licences /usr/share/doc/{tapline,libtapline0}/third-party-licences.txt
 has_lines /usr/bin/tapline /usr/lib/libtapline_pcap.so.1 /usr/lib/libtapline.so.0
 inside '
-    apparmor_parser --skip-kernel-load --skip-cache --quiet /etc/apparmor.d/tapline-capture
+    apparmor_parser --skip-kernel-load --skip-cache --quiet /etc/apparmor.d/tapline-capture /etc/apparmor.d/tapline-flows
     # The plug-in is where tshark of Debian looks.
     tshark -q -i tapline-lo -f "icmp" -c 2 -w /tmp/plugin.pcapng 2>/dev/null & tshark=$!
     # Until tshark has two packets, however late it starts.

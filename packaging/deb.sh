@@ -73,12 +73,13 @@ mv "$work/debug" "$work/tapline-dbgsym"
 # Each of the two is there without the other.
 install -D -m 644 "$work/tapline/usr/share/doc/tapline/third-party-licences.txt" \
     "$work/libtapline0/usr/share/doc/libtapline0/third-party-licences.txt"
-install -D -m 644 "$here/packaging/apparmor/tapline-capture" "$work/tapline/etc/apparmor.d/tapline-capture"
+install -d "$work/tapline/etc/apparmor.d"
+install -m 644 "$here"/packaging/apparmor/tapline-{capture,flows} "$work/tapline/etc/apparmor.d/"
 for package in tapline libtapline0; do
     install -d "$work/$package/DEBIAN"
     echo 'activate-noawait ldconfig' >"$work/$package/DEBIAN/triggers"
 done
-echo /etc/apparmor.d/tapline-capture >"$work/tapline/DEBIAN/conffiles"
+printf '/etc/apparmor.d/%s\n' tapline-capture tapline-flows >"$work/tapline/DEBIAN/conffiles"
 sed "s/@CAPABILITIES@/$capabilities/" >"$work/tapline/DEBIAN/postinst" <<'END'
 #!/bin/sh
 # Members of the group 'tapline' may run the program with its capabilities, and nobody else may run it, if an
@@ -101,7 +102,7 @@ if [ "$1" = configure ]; then
         *) setcap -q -r /usr/bin/tapline 2>/dev/null || true ;;
     esac
     if aa-enabled --quiet 2>/dev/null; then
-        apparmor_parser --replace --write-cache /etc/apparmor.d/tapline-capture || true
+        apparmor_parser --replace --write-cache /etc/apparmor.d/tapline-capture /etc/apparmor.d/tapline-flows || true
     fi
     [ ! -d /run/systemd/system ] || systemctl daemon-reload || true
 fi
@@ -115,8 +116,10 @@ cat >"$work/tapline/DEBIAN/postrm" <<'END'
 set -e
 case $1 in
     remove)
-        if aa-enabled --quiet 2>/dev/null && [ -e /etc/apparmor.d/tapline-capture ]; then
-            apparmor_parser --remove /etc/apparmor.d/tapline-capture || true
+        if aa-enabled --quiet 2>/dev/null; then
+            for profile in tapline-capture tapline-flows; do
+                [ ! -e /etc/apparmor.d/$profile ] || apparmor_parser --remove /etc/apparmor.d/$profile || true
+            done
         fi
         [ ! -d /run/systemd/system ] || systemctl daemon-reload || true
         ;;
