@@ -22,6 +22,8 @@ packets=600000
 # shellcheck disable=SC2016
 unshare --net bash -euo pipefail -c '
     program=$1 work=$2 packets=$3
+    # Nothing stays if a command fails.
+    trap "jobs -p | xargs -r kill 2>/dev/null || true" EXIT
     ip link set lo up
     ip link add left type veth peer name right
     for link in left right; do

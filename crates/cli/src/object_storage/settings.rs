@@ -125,7 +125,7 @@ fn check_value(name: &str, value: &str) -> Result<(), String> {
     }
     if ENDPOINTS.contains(&name) && endpoint(value).is_none() {
         return Err(format!(
-            "{name} is not a URL of HTTP or HTTPS with a host (for example http://127.0.0.1:9000)"
+            "{name} is not a URL of HTTP or HTTPS with a host (for example https://minio.example:9000)"
         ));
     }
     if PLACES.contains(&name) && value.contains(|byte: char| !byte.is_ascii_graphic()) {

@@ -77,7 +77,9 @@ impl Timeline {
         let apart = total.div_ceil(100).min(total / 10);
         let low = beyond(self.slots.iter(), apart)?;
         let high = beyond(self.slots.iter().rev(), apart)?;
-        let far = (high.saturating_sub(low) + 1)
+        // Without packets, each search ended at the other end.
+        let (low, high) = (low.min(high), low.max(high));
+        let far = (high - low + 1)
             .saturating_mul(FAR_SPANS)
             .max(FAR_NS / self.width_ns);
         let near = low.saturating_sub(far)..=high.saturating_add(far);
@@ -97,7 +99,7 @@ impl Timeline {
     /// What has times far from the others: before them, and after them.
     pub fn far(&self) -> [Slot; 2] {
         let Some((first, last)) = self.places() else {
-            return Default::default();
+            return [Slot::default(); 2];
         };
         let mut far = [Slot::default(); 2];
         for (place, slot) in &self.slots {
@@ -215,6 +217,16 @@ mod tests {
             timeline.at(second * 1_000_000_000).packets += 1;
         }
         assert_eq!(timeline.far()[0].packets, 0);
+    }
+
+    #[test]
+    fn losses_without_packets_are_shown() {
+        let mut timeline = Timeline::default();
+        for time_ns in [0, 1_700_000_000_000_000_000] {
+            timeline.at(time_ns).lost += 1;
+        }
+        let lost: u64 = timeline.slots(60).2.iter().map(|slot| slot.lost).sum();
+        assert_eq!((lost, timeline.far()[0].lost), (2, 0));
     }
 
     #[test]
