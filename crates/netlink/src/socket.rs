@@ -24,8 +24,6 @@ const USUAL_DATAGRAM_BYTES: usize = 32 * 1024;
 const MAX_DATAGRAM_BYTES: usize = 16 * 1024 * 1024;
 /// Maximum number of messages to skip that belong to earlier, abandoned requests.
 const MAX_STRAYS: usize = 65_536;
-/// A notification occupies 832 bytes, so this holds about 5,000 unread ones.
-const NOTIFICATION_BUFFER_BYTES: usize = 4 * 1024 * 1024;
 
 /// How often a list that changed meanwhile is requested.
 const ATTEMPTS: usize = 4;
@@ -84,8 +82,7 @@ impl Socket {
 
     /// Opens a socket that receives the notifications of `groups` (`RTNLGRP_…`).
     pub(crate) fn subscribe(groups: &[u32]) -> Result<Self, Cause> {
-        KernelSocket::subscribe(groups, Some(NOTIFICATION_BUFFER_BYTES))
-            .map(|socket| Self::over(Box::new(socket)))
+        KernelSocket::subscribe(groups).map(|socket| Self::over(Box::new(socket)))
     }
 
     pub(crate) fn over(transport: Box<dyn Transport>) -> Self {

@@ -27,6 +27,8 @@ use crate::uapi::{
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 /// Receive buffer space of one acknowledgement or notification (`skb->truesize`).
 const REPLY_BYTES: usize = 832;
+/// A notification occupies [`REPLY_BYTES`] at least, so this holds about 5,000 unread ones.
+const NOTIFICATION_BUFFER_BYTES: usize = 4 * 1024 * 1024;
 /// Maximum number of datagrams of other senders to skip per call.
 const MAX_FOREIGN: usize = 1024;
 
@@ -55,13 +57,14 @@ impl KernelSocket {
     }
 
     /// Opens a socket that receives the notifications of `groups`
-    /// ([`Object::GROUPS`](crate::Object::GROUPS)), of which about 250 fit unread.
+    /// ([`Object::GROUPS`](crate::Object::GROUPS)), of which about 5,000 fit unread; without `CAP_NET_ADMIN` as many as the
+    /// system's limit allows, by default 250.
     ///
     /// # Errors
     /// `Cause::System` with the system call that failed.
     pub fn listen(groups: &[u32]) -> Result<Self, NetlinkError> {
         let about = NetlinkError::about(Action::Open, RequestTarget::Socket);
-        Self::subscribe(groups, None).map_err(about)
+        Self::subscribe(groups).map_err(about)
     }
 
     /// Opens a socket for requests of `protocol`.
@@ -76,16 +79,15 @@ impl KernelSocket {
         Ok(socket)
     }
 
-    /// Opens a socket that receives the notifications of `groups` (`RTNLGRP_…`). A `buffer_bytes` above
-    /// the system's limit requires `CAP_NET_ADMIN`; without it the limit applies.
-    pub(crate) fn subscribe(groups: &[u32], buffer_bytes: Option<usize>) -> Result<Self, Cause> {
+    /// Opens a socket that receives the notifications of `groups` (`RTNLGRP_…`). A buffer above the system's limit
+    /// requires `CAP_NET_ADMIN`; without it the limit applies.
+    pub(crate) fn subscribe(groups: &[u32]) -> Result<Self, Cause> {
         let mut socket = Self::bound(None)?;
-        if let Some(bytes) = buffer_bytes {
-            set_socket_recv_buffer_size_force(&socket.descriptor, bytes)
-                .or_else(|_| set_socket_recv_buffer_size(&socket.descriptor, bytes))
-                .map_err(Cause::system(Syscall::SetOption))?;
-            socket.buffer_bytes = socket.granted()?;
-        }
+        let bytes = NOTIFICATION_BUFFER_BYTES;
+        set_socket_recv_buffer_size_force(&socket.descriptor, bytes)
+            .or_else(|_| set_socket_recv_buffer_size(&socket.descriptor, bytes))
+            .map_err(Cause::system(Syscall::SetOption))?;
+        socket.buffer_bytes = socket.granted()?;
         for group in groups {
             socket.set(NETLINK_ADD_MEMBERSHIP, *group)?;
         }
