@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{AddressFamily, RecvFlags, SocketType, ipproto, recv, socket};
+use serde_json::json;
 use wire::MacAddress;
 use wire::build::Frame;
 use wire::checksum::internet;
@@ -40,6 +41,48 @@ fn a_single_target_has_its_errors_by_router() {
             assert!(ended.stdout.iter().any(|found| found == line), "{ended:?}");
         }
     }
+}
+
+/// The row of a target has its error in words, in each form. Compared with what the router at the other end is.
+#[test]
+fn a_sweep_names_the_error_of_each_target() {
+    let scene = Scene::new();
+    dead_ends(&scene);
+    let words = [
+        ("10.9.0.1", "Destination Host Unreachable", 3, 1),
+        ("fd09::1", "Destination unreachable: No route", 1, 0),
+    ];
+    let line = "--backend xdp -c 1 -i 10ms -W 0.2 10.9.0.1 fd09::1 10.1.0.2";
+    let csv = ping(&scene, &format!("{line} --csv -q")).stdout;
+    assert!(csv[0].ends_with(",longest_outage,error"), "{csv:?}");
+    let row = |target: &str| {
+        csv.iter()
+            .find(|row| row.starts_with(&format!("{target},")))
+    };
+    let json = ping(&scene, &format!("{line} --json -q"));
+    let of_target = |target: &str| {
+        let mut rows = json.events_of("target").into_iter();
+        rows.find(|row| row["target"] == target).expect("a row")
+    };
+    let text = ping(&scene, line).stdout;
+    for (target, words, kind, code) in words {
+        assert!(
+            row(target).is_some_and(|row| row.ends_with(&format!(",{words}"))),
+            "{csv:?}"
+        );
+        let error = &of_target(target)["error"];
+        assert_eq!(*error, json!({"type": kind, "code": code, "words": words}));
+        let line = text.iter().find(|line| line.starts_with(target));
+        assert!(
+            line.is_some_and(|line| line.ends_with(&format!(", 1 errors ({words})"))),
+            "{text:?}"
+        );
+    }
+    assert!(
+        row("10.1.0.2").is_some_and(|row| row.ends_with(",,")),
+        "{csv:?}"
+    );
+    assert!(of_target("10.1.0.2")["error"].is_null());
 }
 
 #[test]

@@ -4,7 +4,8 @@ use crate::classification::OtherCounts;
 use crate::plan::{PlanError, ProbePlan, SweepPosition};
 use crate::prober::Prober;
 use crate::statistics::{
-    AnswerCounters, CountedAnswers, Histogram, NetworkError, ProbeCounts, TargetsElsewhere,
+    AnswerCounters, CountedAnswers, Histogram, IcmpErrorKind, NetworkError, ProbeCounts,
+    TargetsElsewhere,
 };
 use crate::targets::Targets;
 
@@ -140,6 +141,12 @@ impl Prober {
     pub(crate) fn has_ended(&self, target: u32) -> bool {
         let position = u64::from(self.schedule.position_of(target));
         self.schedule.is_single() && position < self.expired_slots
+    }
+
+    /// The ICMP error that was the answer to the only probe to `target`. `None` with other answers, without one, and if there are
+    /// several probes to each target: [`Prober::errors`] has the errors of all.
+    pub fn answered_by_error(&self, target: u32) -> Option<IcmpErrorKind> {
+        self.elsewhere.as_ref()?.error(target)
     }
 
     /// Where a later run to the same targets continues, if there is one probe to each.

@@ -85,6 +85,6 @@ pub use prober::{NextAction, Prober, SendFailure};
 pub use schedule::Permutation;
 pub use settings::TargetSettings;
 pub use statistics::{
-    AnswerCounters, CountedAnswers, Histogram, MAX_ERROR_KINDS, NetworkError, NetworkErrors,
-    ProbeCounts, RttStatistics,
+    AnswerCounters, CountedAnswers, Histogram, IcmpErrorKind, MAX_ERROR_KINDS, NetworkError,
+    NetworkErrors, ProbeCounts, RttStatistics,
 };

@@ -455,6 +455,12 @@ impl Prober {
         }
     }
 
+    /// Sends at most `pps` probes per second from now on, if the plan permits more. Probes that are due together stay so.
+    pub fn limit_rate(&mut self, pps: u32) {
+        let targets = self.targets.len();
+        self.schedule.limit_rate(pps, targets);
+    }
+
     /// Marks a target as on-link: the kernel has to resolve its link-layer address. Until it answers, it is
     /// probed at the plan's neighbour pace.
     pub fn mark_on_link(&mut self, target: u32) {

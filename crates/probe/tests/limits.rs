@@ -1,7 +1,7 @@
 //! How rate and in-flight limits lengthen a run: predicted and simulated.
 
 use crate::support::{MS, SECOND, World, plan, targets};
-use tapline_probe::{NeighbourPace, NextAction, ProbePlan, SendFailure};
+use tapline_probe::{NeighbourPace, NextAction, ProbePlan, Prober, SendFailure};
 
 /// Predicts and simulates a run without any replies. Returns when the last probe was sent and when the run ended.
 #[track_caller]
@@ -319,4 +319,45 @@ fn only_old_probes_are_issued_while_no_others_are_to_be() {
     let next = world.prober.next_waiting(0);
     assert!(matches!(next, NextAction::Wait(_)), "{next:?}");
     assert_eq!(send_rest(&mut world, 9).len(), 9);
+}
+
+/// Probes that are sent within a second from `start_ns` on, in steps of 10 µs.
+fn sent_in_a_second(prober: &mut Prober, start_ns: u64) -> u64 {
+    let mut sent = 0;
+    for now_ns in (start_ns..start_ns + SECOND).step_by(10_000) {
+        while let NextAction::Send(probe) = prober.next(now_ns) {
+            prober.sent(probe, now_ns);
+            sent += 1;
+        }
+        prober.expire(now_ns, |_| {});
+    }
+    sent
+}
+
+/// The first second is that of the plan. Afterwards probes that are due together stay so, and the schedule catches up on 10 ms.
+#[test]
+fn a_rate_is_limited_while_the_run_lasts() {
+    for (rate_pps, interval_ns, expected) in [
+        (Some(50_000), 0, 1000),
+        (None, MS, 1000),
+        // Those that are slower keep their rate.
+        (Some(500), 0, 500),
+        (None, 10 * SECOND, 25),
+    ] {
+        let plan = ProbePlan {
+            rate_pps,
+            interval_ns,
+            timeout_ns: 10 * MS,
+            ..plan(u32::MAX - 1)
+        };
+        let targets = targets("10.0.0.1-10.0.0.250");
+        let mut prober = Prober::new(&plan, targets).expect("a plan");
+        let before = sent_in_a_second(&mut prober, 0);
+        assert!(before >= expected, "{before} of {expected}");
+        prober.limit_rate(1000);
+        sent_in_a_second(&mut prober, SECOND);
+        let after = sent_in_a_second(&mut prober, 2 * SECOND);
+        let slack = expected / 4 + 10;
+        assert!(after.abs_diff(expected) <= slack, "{after} of {expected}");
+    }
 }

@@ -34,6 +34,8 @@ pub struct EchoTarget {
     pub last_ns: u64,
     /// Smoothed difference between consecutive ones (RFC 3550, 6.4.1), in sixteenths of a nanosecond.
     pub jitter_16: u64,
+    /// Type and code of the ICMP error; only of a target with one probe.
+    pub error: Option<[u8; 2]>,
 }
 
 /// The answers of each target. Holds their memory; copies share it.
@@ -58,8 +60,9 @@ impl EchoCounters {
             entries,
             count,
         };
-        if !entries.is_single {
-            for number in 0..count {
+        for number in 0..count {
+            counters.forget_hop(number);
+            if !entries.is_single {
                 let at = counters.place(number) + offset(target::MIN);
                 counters
                     .memory
@@ -91,6 +94,14 @@ impl EchoCounters {
         for (number, word) in words.chain([hop]).enumerate() {
             let at = self.place(target) + 4 * number;
             self.memory.word(at).store(word, Ordering::Relaxed);
+        }
+    }
+
+    /// Leaves a target without a hop.
+    pub(super) fn forget_hop(&self, target: u32) {
+        if target < self.count {
+            let at = self.place(target) + offset(self.entries.hop());
+            self.memory.word(at).store(NO_HOP, Ordering::Relaxed);
         }
     }
 
@@ -177,6 +188,7 @@ impl EchoCounters {
             max_ns: of(target::MAX),
             last_ns: of(target::LAST),
             jitter_16: of(target::JITTER),
+            error: None,
         }
     }
 }
@@ -202,6 +214,8 @@ impl EchoTarget {
             max_ns: rtt_ns,
             last_ns: rtt_ns,
             jitter_16: 0,
+            // The program has copied them from the message.
+            error: (is(answer::ERROR) > 0).then(|| (word as u16).to_ne_bytes()),
         }
     }
 }

@@ -36,7 +36,7 @@ pub(super) mod target {
 ///
 /// ```text
 /// bit 63   62–54     53–44        42–40   39–0
-/// settled  damaged   duplicates   kind    round trip, nanoseconds, at most 18 minutes
+/// settled  damaged   duplicates   kind    round trip, nanoseconds, at most 18 minutes; of an ICMP error its type and code
 /// ```
 pub(super) mod answer {
     pub const SETTLED: u64 = 1 << 63;

@@ -145,6 +145,8 @@ pub struct EchoProber {
 struct Sender {
     program: LiveProgram,
     frame: Vec<u8>,
+    /// The same, where the program reads it.
+    template: abi::bpf::Map,
 }
 
 impl EchoProber {
@@ -240,6 +242,7 @@ impl EchoProber {
             Ok::<_, EchoProberError>(Sender {
                 program: LiveProgram::load(NAME, &program.code())?,
                 frame,
+                template,
             })
         };
         let senders = [(false, &options.ipv4), (true, &options.ipv6)];
@@ -293,6 +296,25 @@ impl EchoProber {
     pub fn set_timeout(&mut self, target: u32, timeout_ns: Option<u64>) {
         let timeout_us = timeout_ns.and_then(|ns| u32::try_from(ns.div_ceil(1000)).ok());
         self.targets.set_timeout(target, timeout_us.unwrap_or(0));
+    }
+
+    /// Leaves a target without a next hop: nothing can be sent to it.
+    pub fn forget_hop(&mut self, target: u32) {
+        self.targets.forget_hop(target);
+    }
+
+    /// Sets the source MAC address of the requests that programs send.
+    ///
+    /// # Errors
+    /// Errors of `BPF_MAP_UPDATE_ELEM`; none is known.
+    pub fn set_mac(&mut self, mac: [u8; 6]) -> io::Result<()> {
+        for sender in self.senders.iter_mut().flatten() {
+            if let Some(source) = sender.frame.get_mut(6..12) {
+                source.copy_from_slice(&mac);
+            }
+            sender.template.update(&0u32.to_ne_bytes(), &sender.frame)?;
+        }
+        Ok(())
     }
 
     /// The next hop of a target.

@@ -392,7 +392,7 @@ impl<'m> Program<'m> {
         }
         code.extend([Insn::jump_if(Condition::Greater, RTT, Reg::R1, late)]);
         if self.entries.is_single {
-            single::write(code, self.entries, Total::Received);
+            single::write(code, self.entries, false);
             histogram(code, self.totals);
         } else {
             record(code, self.totals);
@@ -405,7 +405,7 @@ impl<'m> Program<'m> {
         self.end(code, Total::Received, XDP_DROP);
         code.place(late);
         if self.entries.is_single {
-            single::write(code, self.entries, Total::Late);
+            single::write(code, self.entries, true);
         }
         self.end(code, Total::Late, XDP_DROP);
     }
@@ -449,7 +449,7 @@ impl<'m> Program<'m> {
         self.age(code);
         self.settle(code, exits);
         if self.entries.is_single {
-            single::write(code, self.entries, Total::Errors);
+            single::write_error(code, self.entries, ERROR + 16);
         }
         self.end(code, Total::Errors, XDP_DROP);
     }

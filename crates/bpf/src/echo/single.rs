@@ -19,13 +19,13 @@ pub(super) fn settle(code: &mut Code<'_>, entries: Entries, repeated: Label) {
     ]);
 }
 
-/// Writes the answer that was the first one, with the round trip in [`RTT`]. Clobbers `R1` and `R2`.
-pub(super) fn write(code: &mut Code<'_>, entries: Entries, total: Total) {
+/// Writes the answer that was the first one, with the round trip in [`RTT`]: it is late, or in time. Clobbers `R1` and `R2`.
+pub(super) fn write(code: &mut Code<'_>, entries: Entries, is_late: bool) {
     let fits = code.label();
-    let kind = match total {
-        Total::Received => answer::RECEIVED,
-        Total::Late => answer::LATE,
-        _ => answer::ERROR,
+    let kind = if is_late {
+        answer::LATE
+    } else {
+        answer::RECEIVED
     };
     code.constant(Reg::R2, answer::MAX_RTT_NS, Reg::R1);
     code.extend([
@@ -33,6 +33,19 @@ pub(super) fn write(code: &mut Code<'_>, entries: Entries, total: Total) {
         Insn::jump_if(Condition::LessOrEqual, Reg::R1, Reg::R2, fits),
         Insn::mov(Reg::R1, Reg::R2),
         Insn::Place(fits),
+    ]);
+    add(code, entries, kind);
+}
+
+/// Writes an ICMP error that was the first answer. Its type and code are on the stack at `error`. Clobbers `R1` and `R2`.
+pub(super) fn write_error(code: &mut Code<'_>, entries: Entries, error: i16) {
+    code.extend([Insn::load(Size::Half, Reg::R1, Reg::R10, error)]);
+    add(code, entries, answer::ERROR);
+}
+
+/// Adds the value in `R1` and the kind of the answer.
+fn add(code: &mut Code<'_>, entries: Entries, kind: i32) {
+    code.extend([
         Insn::mov(Reg::R2, kind),
         Insn::alu64(Alu::Lsh, Reg::R2, answer::KIND),
         Insn::add(Reg::R1, Reg::R2),

@@ -123,9 +123,7 @@ impl Schedule {
             deferred: BinaryHeap::with_capacity(MAX_DEFERRED),
             held: BTreeSet::new(),
             requeued: VecDeque::new(),
-            rate_gap: plan
-                .rate_pps
-                .map_or(0, |rate| (1_000_000_000 << 32) / u128::from(rate.max(1))),
+            rate_gap: rate_gap(plan.rate_pps),
             rate_due: 0,
             limits: RateLimits::new(plan),
             backoff: Backoff {
@@ -150,6 +148,14 @@ impl Schedule {
         if !self.has_stopped {
             self.slots = self.epochs.end_of(self.rounds.unwrap_or(u32::MAX - 1));
         }
+    }
+
+    /// Sends at most `pps` probes per second from now on, to `targets` targets.
+    pub fn limit_rate(&mut self, pps: u32, targets: u32) {
+        let pps = self.rate_pps.map_or(pps, |known| known.min(pps)).max(1);
+        self.rate_pps = Some(pps);
+        self.rate_gap = rate_gap(Some(pps));
+        self.gap = gap(round_ns(self.interval_ns, Some(pps), targets), targets);
     }
 
     /// The first slot that has to wait if `flight` rounds are in flight, the oldest with slot `expired`.
@@ -493,4 +499,9 @@ impl Schedule {
             round: slot.round,
         }
     }
+}
+
+/// Minimum time between two probes by the rate, in 2⁻³² nanoseconds; 0 without one.
+fn rate_gap(rate_pps: Option<u32>) -> u128 {
+    rate_pps.map_or(0, |rate| (1_000_000_000 << 32) / u128::from(rate.max(1)))
 }

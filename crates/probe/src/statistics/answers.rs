@@ -1,5 +1,14 @@
 //! Answers that are counted elsewhere.
 
+/// Type and code of an ICMP error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IcmpErrorKind {
+    /// Its type.
+    pub kind: u8,
+    /// Its code.
+    pub code: u8,
+}
+
 /// The answers of a target, or of all, as counted elsewhere.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CountedAnswers {

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
 
-use super::answers::CountedAnswers;
+use super::answers::{CountedAnswers, IcmpErrorKind};
 use super::target::{ProbeCounts, RttStatistics, TargetRecord};
 
 /// The answers of each target, as counted elsewhere.
@@ -13,6 +13,11 @@ pub trait AnswerCounters: fmt::Debug + Send + Sync {
 
     /// The histogram of their round trips, in the buckets of [`Prober::buckets`](crate::Prober::buckets): 216, or none.
     fn histogram(&self, target: u32) -> Vec<u32>;
+
+    /// The ICMP error that was the answer of `target`, if there is one probe to each target.
+    fn error(&self, _target: u32) -> Option<IcmpErrorKind> {
+        None
+    }
 
     /// Forgets those of `target`, for another one.
     fn reset(&self, target: u32);
@@ -154,6 +159,10 @@ impl TargetsElsewhere {
     pub fn histogram(&self, target: u32) -> Vec<u32> {
         let counters = self.counters.as_ref();
         counters.map_or_else(Vec::new, |counters| counters.histogram(target))
+    }
+
+    pub fn error(&self, target: u32) -> Option<IcmpErrorKind> {
+        self.counters.as_ref()?.error(target)
     }
 
     pub fn rtt(&self, target: u32) -> Option<RttStatistics> {

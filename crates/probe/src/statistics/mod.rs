@@ -8,7 +8,7 @@ mod run;
 mod target;
 mod window;
 
-pub use answers::CountedAnswers;
+pub use answers::{CountedAnswers, IcmpErrorKind};
 pub use elsewhere::AnswerCounters;
 pub(crate) use elsewhere::TargetsElsewhere;
 pub use histogram::Histogram;

@@ -129,9 +129,9 @@ pub use summary::{
 
 pub use probe::{
     AddressAccount, BALANCE_BYTES, COOKIE_BYTES, Classification, EcmpPath, Forecast, Histogram,
-    MAX_PATHS, MAX_PAYLOAD_BYTES, MIN_PAYLOAD_BYTES, NeighbourPace, NetworkError, NetworkErrors,
-    OtherCounts, Probe, ProbeCounts, Prober, RemovedHosts, RttStatistics, SweepPosition,
-    TargetSettings,
+    IcmpErrorKind, MAX_PATHS, MAX_PAYLOAD_BYTES, MIN_PAYLOAD_BYTES, NeighbourPace, NetworkError,
+    NetworkErrors, OtherCounts, Probe, ProbeCounts, Prober, RemovedHosts, RttStatistics,
+    SweepPosition, TargetSettings,
 };
 
 pub use bpf::{EchoAnswerCounts, XdpAttachMode};

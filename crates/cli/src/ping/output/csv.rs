@@ -15,6 +15,8 @@ pending,rtt_min_ns,rtt_p50_ns,rtt_mean_ns,rtt_p99_ns,rtt_max_ns,rtt_stddev_ns,ji
 
 /// The last column, if probes are assigned to paths.
 const PATH: &str = ",path";
+/// The last column of a sweep: the ICMP error in words.
+const ERROR: &str = ",error";
 
 pub struct CsvOutput {
     out: BufWriter<io::Stdout>,
@@ -37,7 +39,12 @@ impl CsvOutput {
 
     fn header(&mut self, statistics: &Prober) -> io::Result<()> {
         let has_paths = statistics.targets().paths() > 0;
-        writeln!(self.out, "{HEADER}{}", if has_paths { PATH } else { "" })
+        let last = match (self.is_sweep, has_paths) {
+            (true, _) => ERROR,
+            (false, true) => PATH,
+            (false, false) => "",
+        };
+        writeln!(self.out, "{HEADER}{last}")
     }
 
     fn row(&mut self, statistics: &Prober, target: u32, figures: &PingFigures) -> io::Result<()> {
@@ -72,7 +79,11 @@ impl CsvOutput {
             .has_outages
             .then(|| statistics.longest_outage(target).to_string());
         write!(out, ",{}", outage.unwrap_or_default())?;
-        if let Some(path) = targets.path(target) {
+        if self.is_sweep {
+            let error = figures::error(statistics, target);
+            let words = error.map(|(_, words)| quoted(&words)).unwrap_or_default();
+            write!(out, ",{words}")?;
+        } else if let Some(path) = targets.path(target) {
             write!(out, ",{}", path.number)?;
         }
         writeln!(out)

@@ -5,7 +5,9 @@ use std::fmt::Write as _;
 use rustix::net::netdevice::index_to_name;
 use rustix::net::{AddressFamily, SocketType, socket};
 use tapline::ping::targets::Targets;
-use tapline::ping::{ProbeCounts, Prober};
+use tapline::ping::{IcmpErrorKind, ProbeCounts, Prober};
+
+use super::icmp_text::words;
 
 /// Probe counters and round-trip times of one target, or of all.
 pub struct PingFigures {
@@ -125,6 +127,13 @@ pub fn name(targets: &Targets, target: u32) -> String {
 pub fn path(targets: &Targets, target: u32) -> String {
     let path = targets.path(target);
     path.map_or_else(String::new, |path| format!(" path {}", path.number))
+}
+
+/// The ICMP error that was the answer to the only probe to a target, and its words.
+pub fn error(statistics: &Prober, target: u32) -> Option<(IcmpErrorKind, String)> {
+    let error = statistics.answered_by_error(target)?;
+    let address = statistics.targets().address(target)?;
+    Some((error, words(error, address.is_ipv6())))
 }
 
 /// The address of a target, or that it has none.

@@ -81,6 +81,9 @@ impl<'a> FpingStyle<'a> {
                     write!(out, ", {count} {what}")?;
                 }
             }
+            if let Some((_, words)) = figures::error(statistics, target) {
+                write!(out, " ({words})")?;
+            }
             writeln!(out)?;
         }
         match all - count {

@@ -2,7 +2,7 @@
 
 use std::net::Ipv4Addr;
 
-use tapline::ping::{AnswerMessage, Classification, NetworkError, Probe};
+use tapline::ping::{AnswerMessage, Classification, IcmpErrorKind, NetworkError, Probe};
 
 /// The text for an error.
 ///
@@ -10,10 +10,16 @@ use tapline::ping::{AnswerMessage, Classification, NetworkError, Probe};
 /// Types and codes: RFC 792, RFC 1122 section 3.2.2.1, RFC 1812 section 5.2.7.1, RFC 4443 section 3.
 pub fn describe(error: &NetworkError) -> String {
     let (kind, code) = (error.kind, error.code);
-    if error.router.is_ipv4() {
-        icmpv4(kind, code)
-    } else {
+    words(IcmpErrorKind { kind, code }, error.router.is_ipv6())
+}
+
+/// The text for an error of a family.
+pub fn words(error: IcmpErrorKind, is_ipv6: bool) -> String {
+    let IcmpErrorKind { kind, code } = error;
+    if is_ipv6 {
         icmpv6(kind, code)
+    } else {
+        icmpv4(kind, code)
     }
 }
 

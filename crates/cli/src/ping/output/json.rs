@@ -60,6 +60,7 @@ impl<'a> JsonOutput<'a> {
         let is_known = !setup::is_in_kernel(self.args);
         let outage = is_known.then(|| statistics.longest_outage(target));
         let accounts = statistics.accounts(target);
+        let error = setup::is_sweep(self.args).then(|| only_error(statistics, target));
         self.rows.write(&mut self.out, |put| {
             put("event", "target".into());
             put("target", name.or_else(|| address.clone()).into());
@@ -69,6 +70,9 @@ impl<'a> JsonOutput<'a> {
             }
             put_figures(put, figures);
             put("longest_outage", outage.into());
+            if let Some(error) = error {
+                put("error", error);
+            }
             if accounts.len() > 1 || targets.address(target).is_none() {
                 let accounts: Vec<Value> = accounts.iter().map(account).collect();
                 put("addresses", accounts.into());
@@ -266,6 +270,15 @@ fn probe_object(event: &str, probe: Probe, statistics: &Prober) -> Value {
         value["path"] = path.number.into();
     }
     value
+}
+
+/// The ICMP error that was the answer to the only probe to a target.
+fn only_error(statistics: &Prober, target: u32) -> Value {
+    let error = figures::error(statistics, target);
+    error.map_or(
+        Value::Null,
+        |(error, words)| json!({ "type": error.kind, "code": error.code, "words": words }),
+    )
 }
 
 /// The path of a target, and the header fields that select it. The ICMPv6 checksum depends on the addresses, too.

@@ -1,7 +1,7 @@
 //! The counters of the programs, in the terms of the prober.
 
 use bpf::{EchoCounters, EchoTarget};
-use probe::{AnswerCounters, CountedAnswers};
+use probe::{AnswerCounters, CountedAnswers, IcmpErrorKind};
 
 /// The counters of the programs, as the prober reads them.
 #[derive(Debug)]
@@ -17,6 +17,11 @@ impl AnswerCounters for Counters {
         counts
             .map(|count| u32::try_from(count).unwrap_or(u32::MAX))
             .collect()
+    }
+
+    fn error(&self, target: u32) -> Option<IcmpErrorKind> {
+        let [kind, code] = self.0.target(target).error?;
+        Some(IcmpErrorKind { kind, code })
     }
 
     fn reset(&self, target: u32) {
