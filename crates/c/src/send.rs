@@ -84,7 +84,7 @@ pub struct tapline_sender_options<'a> {
     pub path: u32,
     /// A `tapline_long_frames`.
     pub long_frames: u32,
-    /// Not 0: also send on an interface with a default route.
+    /// Not 0: also send on an interface with a default route or one nearly as wide.
     pub allow_uplink: u32,
     /// End after this many packets. Default: never.
     pub max_packets: u64,
@@ -293,7 +293,7 @@ fn rate(given: &tapline_sender_options<'_>) -> Result<Rate, Error> {
 
 /// Opens a send job. Close it with `tapline_sender_finish`.
 ///
-/// Refuses an interface with a default route unless the options allow it.
+/// Refuses an interface with a default route or one nearly as wide unless the options allow it.
 ///
 /// Privileges: CAP_NET_RAW; CAP_SYS_ADMIN to enter a network namespace; see also `tapline_send_path`.
 ///

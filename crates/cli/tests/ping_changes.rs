@@ -75,6 +75,34 @@ fn text(event: &Value, key: &str) -> String {
     event[key].as_str().expect("text").to_owned()
 }
 
+/// As over sockets, but for the interface, which no address selects.
+#[test]
+fn a_run_by_xdp_starts_with_a_name_that_has_no_address() {
+    let scene = scene();
+    let server = NameServer::new(&scene.left);
+    let line = "--backend xdp --json -q --resolve-every 100ms -i 20ms -W 0.2 h.test.";
+    let ended = start_with_files(&scene, &dns::files(&scene), line).finish();
+    assert_eq!(ended.status.code(), Some(2), "{ended:?}");
+    let refusal = ended.stderr.last().expect("a refusal");
+    let expected = "tapline: no interface reaches a target (add a route, or give -I IF; ";
+    assert!(refusal.starts_with(expected), "{refusal}");
+
+    let line = format!("-I left0 {line}");
+    let mut running = start_with_files(&scene, &dns::files(&scene), &line);
+    running.event(|event| event["event"] == "start");
+    let at = |host: u8| Record::Address(Ipv4Addr::new(10, 1, 0, host));
+    for (host, name) in [(2, "resolved"), (3, "address")] {
+        server.set("h", at(host));
+        let address = format!("10.1.0.{host}");
+        change(&mut running, &json!({"change": name, "address": address}));
+        lab::wait::until("it is pinged", || counted(&scene).contains_key(&address));
+    }
+    let ended = running.stop();
+    let summary = ended.events().pop().expect("a summary");
+    let all: u64 = counted(&scene).values().sum();
+    assert_eq!(number(&summary, "sent"), all);
+}
+
 #[test]
 fn a_name_appears_moves_fails_and_disappears() {
     let scene = scene();

@@ -8,6 +8,8 @@ use lab::{uml, vm};
 /// The tests that run under User-Mode Linux.
 static UML: uml::Tests = uml::Tests::named(&[
     "doctor_machine::",
+    // Needs a kernel with VRFs.
+    "ping_respond::vrf::",
     // Needs a kernel with VLANs of bridges.
     "examples::changes::a_bridge_has_the_ports_and_vlans_that_bridge_shows",
 ]);
@@ -54,6 +56,7 @@ mod ping_ring;
 mod ping_settings;
 mod ping_sweeps;
 mod ping_xdp;
+mod ping_xdp_follows;
 mod ping_xdp_forged;
 mod ping_xdp_limits;
 mod ping_xdp_neighbours;

@@ -2,11 +2,12 @@
 
 use bpf::{Insn, Program, ProgramKind, Reg, XdpAttachMode, XdpLink};
 use lab::{Host, Net};
-use tapline::ping::PingOptions;
+use netlink::Link;
+use tapline::ping::{PingError, PingOptions, XdpRefusal};
 use tapline::send::SendPath;
 
 use crate::ping_xdp::xdp;
-use crate::support::ping::{echoes_answered, run};
+use crate::support::ping::{echoes_answered, run, try_open};
 
 const PROBES: u32 = 200;
 const BOTH: u64 = 2 * PROBES as u64;
@@ -14,6 +15,13 @@ const PATHS: [SendPath; 2] = [SendPath::LiveFrames, SendPath::Xdp];
 
 mod newer {
     use crate::VM;
+
+    #[test]
+    fn a_vlan_whose_lower_interface_is_elsewhere_is_refused() {
+        if !VM.has_run() {
+            super::ping_by_a_moved_vlan();
+        }
+    }
 
     #[test]
     fn requests_by_a_vlan_have_its_tag() {
@@ -102,6 +110,27 @@ fn ping_by_a_vlan() {
         assert_eq!(answered, [u64::from(PROBES); 2], "{path:?}");
         assert!(received(&right, "v7") - at_vlan >= BOTH, "{path:?}");
     }
+}
+
+/// In the other namespace, the index of the lower interface is that of none, or of another one.
+fn ping_by_a_moved_vlan() {
+    let [left, right] = Net::new().pair();
+    left.ip("link add link left0 name v7 type vlan id 7");
+    let vlan = left.netlink().link_named("v7").expect("a link");
+    let namespace = right.namespace().try_clone().expect("a descriptor");
+    let moved = Link::at(vlan.ifindex()).in_namespace(namespace);
+    left.netlink().set(&moved).expect("it is moved");
+    for line in ["link set v7 up", "address add 10.7.0.1/24 dev v7"] {
+        right.ip(line);
+    }
+    let mut options = options(SendPath::Auto);
+    options.interface = Some("v7".into());
+    let error = try_open(&right, &options, "10.7.0.2").expect_err("it is refused");
+    let refusal = XdpRefusal::LowerNamespace { link: "v7".into() };
+    assert!(
+        matches!(&error, PingError::XdpRefused(found) if *found == refusal),
+        "{error:?}"
+    );
 }
 
 /// The kernel's answers, then a responder's; counted for each target, with histograms, and with one probe to each.

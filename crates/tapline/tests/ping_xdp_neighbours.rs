@@ -5,12 +5,12 @@ use std::net::{IpAddr, Ipv6Addr};
 use std::time::{Duration, Instant};
 
 use lab::{Host, Net};
-use netlink::{Addr, Neigh, Prefix};
-use tapline::ping::{NeighbourPace, PingEvent, PingOptions, XdpAttachMode};
+use netlink::{Addr, Event, Neigh, NeighState, Prefix, Watch};
+use tapline::ping::{Ended, NeighbourPace, PingEvent, PingOptions, TargetChange, XdpAttachMode};
 
 use crate::ping_xdp::xdp;
 use crate::send_paths::pass_all;
-use crate::support::ping::{complete, echoes_answered, open, run};
+use crate::support::ping::{complete, echoes_answered, open, run, targets};
 
 /// On-link hosts at the other end: more than the kernel's table of neighbours holds by default (`gc_thresh3`, 1024), twice.
 const HOSTS: u32 = 2560;
@@ -254,6 +254,98 @@ fn neighbours_and_gateways_with_another_mac_address_are_followed() {
     assert_eq!(summary.ended, tapline::ping::Ended::Stopped, "{summary}");
     let after = echoes_answered(&right).iter().sum::<u64>();
     assert!(after >= before + 20, "{before} {after}");
+}
+
+/// Nobody has either address. The kernel gives up the one that stays again and again, and does not hear of the other one.
+#[test]
+fn nobody_asks_for_a_target_that_was_removed() {
+    let [left, right] = resolving_pair();
+    let _pass = pass_all(&right);
+    hurry(&left);
+    let [stays, removed] =
+        ["10.1.0.51", "10.1.0.50"].map(|text| text.parse::<IpAddr>().expect("an address"));
+    let mut watch = left.run(|| Watch::open(Neigh::new())).expect("a watch");
+    let mut options = xdp(1);
+    options.count = None;
+    options.interval = Duration::from_millis(20);
+    options.timeout = Duration::from_millis(100);
+    options.duration = Some(Duration::from_mins(1));
+    let ping = open(&left, &options, &format!("10.1.0.2 {stays} {removed}"));
+    let (control, stopper) = (ping.control(), ping.stopper());
+    let (mut is_asked, mut is_removed, mut given_up) = (false, false, 0);
+    let summary = complete(ping, |event, _| {
+        is_removed |= matches!(
+            event,
+            PingEvent::TargetChange {
+                change: TargetChange::Removed { .. },
+                ..
+            }
+        );
+        while let Some(Event::Added(entry) | Event::Changed { after: entry, .. }) =
+            watch.try_next().expect("an event")
+        {
+            if entry.state != Some(NeighState::Failed) {
+                continue;
+            }
+            if entry.dst == Some(removed) && !is_asked {
+                is_asked = true;
+                control
+                    .remove(targets(&removed.to_string()))
+                    .expect("it runs");
+            }
+            if entry.dst == Some(stays) && is_removed {
+                given_up += 1;
+                match given_up {
+                    // What was asked for before has ended.
+                    1 => drop(left.ip(&format!("neighbour flush to {removed} dev left0 nud all"))),
+                    4 => stopper.stop(),
+                    _ => {}
+                }
+            }
+        }
+    });
+    assert_eq!(
+        (is_asked, summary.ended),
+        (true, Ended::Stopped),
+        "{summary}"
+    );
+    let table = left.netlink().list(&Neigh::new()).expect("neighbours");
+    let mut known = table.items.iter().filter_map(|entry| entry.dst);
+    assert!(!known.any(|address| address == removed), "{table:?}");
+}
+
+/// Of a thousand hosts that are absent, ten are asked for in a second. The target behind the gateway, and the host that the kernel
+/// knows, do not wait for them.
+#[test]
+fn absent_hosts_do_not_hold_up_gateways_and_hosts_that_are_known() {
+    let [left, right] = resolving_pair();
+    let _pass = pass_all(&right);
+    hurry(&left);
+    left.ip("route add 10.2.0.0/24 via 10.1.0.2");
+    right.ip("route add local 10.2.0.0/24 dev lo");
+    right.ip("route add local 10.96.9.9/32 dev lo");
+    let mac = right.interface().mac;
+    left.ip(&format!(
+        "neighbour replace 10.96.9.9 lladdr {mac} dev left0"
+    ));
+    let mut options = xdp(1);
+    options.neighbours = pace(10, Duration::from_secs(1));
+    options.duration = Some(Duration::from_secs(20));
+    options.timeout = Duration::from_millis(100);
+    let ping = open(&left, &options, "10.96.0.0-10.96.3.231 10.2.0.1 10.96.9.9");
+    let stopper = ping.stopper();
+    let summary = complete(ping, |_, statistics| {
+        if [1000, 1001]
+            .iter()
+            .all(|target| statistics.counts(*target).received == 1)
+        {
+            stopper.stop();
+        }
+    });
+    assert_eq!(summary.ended, Ended::Stopped, "{summary}");
+    let total = summary.statistics.total();
+    assert_eq!(total.received, 2, "{summary}");
+    assert!(total.local_drops < 100, "{summary}");
 }
 
 /// A gateway that answers late: until then, all probes wait for it. Compared with the requests that the kernel counts.

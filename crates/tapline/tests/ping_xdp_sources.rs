@@ -259,6 +259,55 @@ fn a_source_that_changes_with_the_route_is_followed() {
     assert_eq!(sources, BTreeSet::from(want), "{summary}");
 }
 
+/// With so many targets, lookups are shared. A route within those of others comes and goes: its targets follow, and no other.
+#[test]
+fn a_route_to_some_of_many_targets_is_followed() {
+    let hosts = pair(&[("10.1.0.77", 24)], &[]);
+    let [left, right] = &hosts;
+    let _pass = pass_all(right);
+    route(left, right, "10.64.0.0/16", "10.1.0.2");
+    let [usual, other]: [IpAddr; 2] = [[10, 1, 0, 1].into(), [10, 1, 0, 77].into()];
+    let arrivals = Arrivals::open(right);
+    let mut options = xdp(1);
+    options.count = None;
+    options.interval = Duration::from_millis(500);
+    options.duration = Some(Duration::from_mins(1));
+    let ping = open(left, &options, "10.64.0.0-10.64.31.255");
+    let stopper = ping.stopper();
+    // The sources of the latest requests, and what is expected next.
+    let (mut latest, mut phase) = (BTreeMap::new(), 0);
+    let is_within = |address: &IpAddr| matches!(address, IpAddr::V4(to) if to.octets()[2] == 9);
+    let summary = complete(ping, |_, _| {
+        for (to, from) in arrivals.sources() {
+            latest.extend(from.last().map(|from| (to, *from)));
+        }
+        let is_complete = latest.len() == 8192;
+        let has = |expected: IpAddr| {
+            latest
+                .iter()
+                .all(|(to, from)| !is_within(to) || *from == expected)
+        };
+        let has_others = latest
+            .iter()
+            .all(|(to, from)| is_within(to) || *from == usual);
+        assert!(has_others, "those beside it stay as they are");
+        match phase {
+            0 if is_complete && has(usual) => {
+                left.ip("route add 10.64.9.0/24 via 10.1.0.2 src 10.1.0.77");
+                phase = 1;
+            }
+            1 if has(other) => {
+                left.ip("route del 10.64.9.0/24");
+                phase = 2;
+            }
+            2 if has(usual) => stopper.stop(),
+            _ => {}
+        }
+    });
+    assert_eq!(phase, 2, "{summary}");
+    assert_eq!(summary.ended, tapline::ping::Ended::Stopped, "{summary}");
+}
+
 /// A run has one interface. The same address may be that of another host on another one.
 #[test]
 fn a_zone_of_another_interface_is_refused() {

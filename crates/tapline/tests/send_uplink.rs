@@ -30,6 +30,11 @@ fn the_route_may_be_in_any_table_of_either_family() {
     for (lines, refused) in [
         (&["route add default dev DEV table 77"][..], &["DEV"][..]),
         (&["-6 route add default dev DEV"], &["DEV"]),
+        // Half of the addresses, as VPNs route them, and what is wider than the private ranges.
+        (&["route add 128.0.0.0/1 dev DEV"], &["DEV"]),
+        (&["-6 route add ::/1 dev DEV table 78"], &["DEV"]),
+        (&["-6 route add 2000::/3 dev DEV"], &["DEV"]),
+        (&["route add 8.0.0.0/7 dev DEV"], &["DEV"]),
         (&["-6 route add default dev DEV table 78"], &["DEV"]),
         (
             &[
@@ -63,6 +68,26 @@ fn the_route_may_be_in_any_table_of_either_family() {
     }
 }
 
+/// The kernel reports such routes without their interfaces.
+#[test]
+fn the_route_may_use_nexthop_objects() {
+    for route in ["default nhid 7", "0.0.0.0/1 nhid 9"] {
+        let [left, _right] = Net::new().pair();
+        left.set_sysctl("ipv4/nexthop_compat_mode", "0");
+        ip(
+            &left,
+            &[
+                "nexthop add id 7 via 10.1.0.2 dev DEV",
+                "nexthop add id 8 via 10.1.0.3 dev DEV",
+                "nexthop add id 9 group 7/8",
+            ],
+        );
+        assert!(!is_refused(&left, "DEV"));
+        ip(&left, &[&format!("route add {route}")]);
+        assert!(is_refused(&left, "DEV"), "{route}");
+    }
+}
+
 #[test]
 fn other_routes_are_no_uplink() {
     let [left, _right] = Net::new().pair();
@@ -71,6 +96,8 @@ fn other_routes_are_no_uplink() {
         &[
             "route add unreachable default",
             "route add 10.0.0.0/8 dev DEV",
+            "route add 224.0.0.0/4 dev DEV",
+            "-6 route add fc00::/7 dev DEV",
         ],
     );
     assert!(!is_refused(&left, "DEV"));

@@ -122,7 +122,9 @@ pub struct PingArgs {
     #[arg(long, value_name = "PATH", default_value = "auto", value_parser = send_path, hide_short_help = true, help_heading = "Performance")]
     pub send_path: SendPath,
 
-    /// With --backend xdp, send more than 10 000 probes per second on an interface with a default route
+    /// With --backend xdp, send more than 10 000 probes per second on an uplink
+    ///
+    /// An uplink is an interface with a default route or one nearly as wide, or that is stacked with such an interface.
     #[arg(long, hide_short_help = true, help_heading = "Performance")]
     pub yes_on_uplink: bool,
 

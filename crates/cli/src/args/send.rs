@@ -191,7 +191,7 @@ pub struct SendArgs {
     )]
     pub fix_checksums: bool,
 
-    /// Send on an interface that carries a default route
+    /// Send on an interface that carries a default route or one nearly as wide
     #[arg(hide_short_help = true, long, help_heading = "Output")]
     pub yes_on_uplink: bool,
 

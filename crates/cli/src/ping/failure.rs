@@ -101,6 +101,9 @@ fn xdp_advice(refusal: &XdpRefusal) -> Option<String> {
         XdpRefusal::OtherInterface { .. } => {
             "'ip route get ADDRESS' shows the way: give its interface with -I, or add a route"
         }
+        XdpRefusal::LowerNamespace { .. } => {
+            "run it there on the lower interface with 'ip netns exec', or use --backend raw"
+        }
         XdpRefusal::Payload { .. } | XdpRefusal::Mtu { .. } => "use -s, or --backend raw",
         _ => return None,
     };

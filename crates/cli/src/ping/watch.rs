@@ -83,6 +83,9 @@ impl Watch<'_> {
                 unchanged,
             } if !self.is_json => target_changes::replaced(*added, *removed, *unchanged),
             PingEvent::NotAdded { .. } => warnings::warn(&event.to_string()),
+            PingEvent::UplinkLimit { .. } => {
+                warnings::warn(&format!("{event} (--yes-on-uplink permits more)"));
+            }
             PingEvent::Tick { overruns } => self.tick(statistics, *overruns),
             PingEvent::ClockStep { by_ns } => {
                 let seconds = *by_ns as f64 / 1e9;

@@ -104,6 +104,10 @@ pub enum PingError {
     /// The interface of [`Backend::Xdp`] was removed while the run used it.
     #[error("the interface was removed")]
     Removed,
+    /// One probe to each target was to be sent by [`Backend::Xdp`], and its interface was down for a minute, or did not reach
+    /// the targets any more when it was up again.
+    #[error("the interface was down for a minute")]
+    LinkDown,
     /// A change of the targets was not accepted: the run is over (`BrokenPipe`), or too many changes wait (`WouldBlock`).
     #[error("cannot change the targets")]
     Control {
@@ -124,9 +128,11 @@ pub enum PingError {
     /// [`Backend::Xdp`] does not support the run.
     #[error(transparent)]
     XdpRefused(XdpRefusal),
-    /// The interface carries a default route, and the rate is above 10 000 per second
-    /// ([`PingOptions::allow_uplink`](super::PingOptions::allow_uplink)).
-    #[error("interface {link} carries a default route, and the rate is above 10 000 per second")]
+    /// The interface carries a default route or one nearly as wide, or is stacked with one that does, and the rate is above
+    /// 10 000 per second ([`PingOptions::allow_uplink`](super::PingOptions::allow_uplink)).
+    #[error(
+        "interface {link} carries a default route or one nearly as wide, and the rate is above 10 000 per second"
+    )]
     Uplink {
         /// Its name.
         link: String,
@@ -181,6 +187,12 @@ pub enum XdpRefusal {
     #[error("interface {link} has no MAC address, which XDP frames need")]
     NoMac {
         /// Its name.
+        link: String,
+    },
+    /// It is a VLAN whose lower interface, by which requests leave, is in another network namespace.
+    #[error("the lower interface of VLAN {link} is in another network namespace")]
+    LowerNamespace {
+        /// Name of the VLAN.
         link: String,
     },
     /// No target is reached by the interface.

@@ -75,6 +75,12 @@ pub enum PingEvent {
         /// What is out of range.
         error: PlanError,
     },
+    /// The interface of [`Backend::Xdp`](super::Backend::Xdp) has become an uplink, which
+    /// [`PingOptions::allow_uplink`](super::PingOptions::allow_uplink) does not permit: the rate is limited from now on.
+    UplinkLimit {
+        /// Maximum probes per second.
+        pps: u32,
+    },
     /// [`PingOptions::tick`](super::PingOptions::tick) has elapsed.
     Tick {
         /// Replies that the kernel has dropped so far because the buffer was full; `None` if unknown.
@@ -105,6 +111,7 @@ impl PingEvent {
             | Self::TargetChange { .. }
             | Self::TargetsReplaced { .. }
             | Self::NotAdded { .. }
+            | Self::UplinkLimit { .. }
             | Self::Tick { .. } => None,
         }
     }
@@ -248,6 +255,12 @@ impl fmt::Display for PingEvent {
             Self::ClockStep { by_ns } => return write!(f, "the wall clock was set by {by_ns} ns"),
             Self::Tick { .. } => return write!(f, "tick"),
             Self::Ended { target } => return write!(f, "target {target}: its probes have ended"),
+            Self::UplinkLimit { pps } => {
+                return write!(
+                    f,
+                    "the interface has become an uplink: at most {pps} probes per second from now on"
+                );
+            }
             Self::NotAdded { hosts, error } => {
                 return write!(f, "{hosts} targets were not added: {error}");
             }

@@ -53,7 +53,7 @@ impl Ping {
     /// Returns the next event, or `None` when the run is over. Blocks until there is one.
     ///
     /// # Errors
-    /// [`PingError::Kernel`] if waiting fails; [`PingError::Removed`].
+    /// [`PingError::Kernel`] if waiting fails; [`PingError::Removed`]; [`PingError::LinkDown`].
     #[expect(clippy::should_implement_trait, reason = "it returns errors")]
     pub fn next(&mut self) -> Result<Option<PingEvent>, PingError> {
         while self.events.is_empty() && self.ended.is_none() {
@@ -66,7 +66,7 @@ impl Ping {
     /// Returns `None` when the run is over.
     ///
     /// # Errors
-    /// [`PingError::Kernel`] if waiting fails; [`PingError::Removed`].
+    /// [`PingError::Kernel`] if waiting fails; [`PingError::Removed`]; [`PingError::LinkDown`].
     pub fn next_batch(
         &mut self,
         timeout: Duration,
@@ -89,7 +89,7 @@ impl Ping {
     /// due.
     ///
     /// # Errors
-    /// [`PingError::Kernel`] if waiting fails; [`PingError::Removed`].
+    /// [`PingError::Kernel`] if waiting fails; [`PingError::Removed`]; [`PingError::LinkDown`].
     pub fn run(&mut self, mut observe: impl FnMut(&PingEvent, &Prober)) -> Result<(), PingError> {
         for event in self.events.drain(..) {
             observe(&event, self.engine.prober());
@@ -190,10 +190,11 @@ impl Ping {
     }
 }
 
-/// Why a run cannot go on. Only the XDP back end notices that its interface is gone.
+/// Why a run cannot go on. Only the XDP back end notices that its interface is gone or down.
 fn failure(error: io::Error) -> PingError {
     match error.raw_os_error() {
         Some(errno) if errno == Errno::NODEV.raw_os_error() => PingError::Removed,
+        Some(errno) if errno == Errno::NETDOWN.raw_os_error() => PingError::LinkDown,
         _ => during(PingOperation::Wait)(error),
     }
 }

@@ -139,7 +139,9 @@ pub struct PingOptions {
     /// at least 136 bytes. There is room for fewer at high rates: the windows of spare targets, 8 bytes for each probe within
     /// twice the timeout, take at most 8 MiB. A run with one probe to each target accepts none. Default: 1024.
     pub spare_targets: u32,
-    /// Send more than 10 000 probes per second with [`Backend::Xdp`] on an interface with a default route. Default: false.
+    /// Send more than 10 000 probes per second with [`Backend::Xdp`] on an uplink: an interface that carries a unicast route to a
+    /// range wider than 10.0.0.0/8 or fc00::/7, such as a default route, or that is stacked with one that does. If it becomes
+    /// one while the run lasts, the rate is limited. Default: false.
     pub allow_uplink: bool,
 }
 

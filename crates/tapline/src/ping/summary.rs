@@ -156,7 +156,7 @@ pub struct PingRate {
     /// Probes per second that were sent or refused, from the first to the last one. `None` if there were too few.
     pub reached_pps: Option<f64>,
     /// What the run has waited for, if its rate was [not reached](Self::is_reached) and that is known. Without a rate to
-    /// reach, only [`RateLimit::InFlight`].
+    /// reach, only [`RateLimit::InFlight`] and [`RateLimit::Uplink`].
     pub limit: Option<RateLimit>,
 }
 
@@ -176,10 +176,12 @@ pub enum RateLimit {
     Neighbours,
     /// Answers: no more probes in flight can be tracked.
     InFlight,
-    /// The driver, which took no frame.
+    /// The driver, which took no frame, or the interface, which was down.
     Interface,
     /// The limit of a prefix ([`PingOptions::prefix_pps`](super::PingOptions::prefix_pps)).
     PrefixRate,
+    /// Consent: the interface has become an uplink ([`PingOptions::allow_uplink`](super::PingOptions::allow_uplink)).
+    Uplink,
     /// Nothing: sending took the whole time.
     Cpu,
 }
@@ -192,6 +194,7 @@ impl RateLimit {
             Self::InFlight => "in-flight",
             Self::Interface => "interface",
             Self::PrefixRate => "prefix-rate",
+            Self::Uplink => "uplink",
             Self::Cpu => "cpu",
         }
     }

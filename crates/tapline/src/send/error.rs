@@ -26,8 +26,11 @@ pub enum SendError {
         /// Its name.
         link: String,
     },
-    /// The interface, or one that is stacked with it, carries a default route: it connects this host to others.
-    #[error("interface {link} carries a default route, or is stacked with one that does")]
+    /// The interface, or one that is stacked with it, carries a default route or one nearly as wide (wider than 10.0.0.0/8 or
+    /// fc00::/7): it connects this host to others.
+    #[error(
+        "interface {link} carries a default route or one nearly as wide, or is stacked with one that does"
+    )]
     Uplink {
         /// Its name.
         link: String,

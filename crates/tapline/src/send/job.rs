@@ -40,7 +40,7 @@ impl SendOptions {
     /// Opens the job.
     ///
     /// # Errors
-    /// [`SendError`]: there is no such interface, it is down, it carries a default route, or a privilege is missing.
+    /// [`SendError`]: there is no such interface, it is down, it is an uplink, or a privilege is missing.
     /// # Privileges
     /// `CAP_NET_RAW`; `CAP_SYS_ADMIN` to enter a network namespace. [`SendPath::LiveFrames`] needs `CAP_BPF`,
     /// `CAP_NET_ADMIN`, `CAP_PERFMON` and `CAP_SYS_ADMIN`.

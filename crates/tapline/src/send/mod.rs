@@ -28,7 +28,7 @@
 //!
 //! A sending thread stays on one CPU, so that packets keep their order in the device's queues.
 //!
-//! A job refuses an interface with a default route unless [`SendOptions::allow_uplink`] permits it.
+//! A job refuses an uplink, an interface with a default route or one nearly as wide, unless [`SendOptions::allow_uplink`] permits it.
 
 #[macro_use]
 mod controls;
@@ -75,4 +75,4 @@ pub use schedule::Rate;
 pub use source::{Fill, SourceError};
 pub use summary::SendSummary;
 pub use to_file::{SendToFile, SendToFileSummary};
-pub(crate) use uplink::is_uplink;
+pub(crate) use uplink::Uplinks;

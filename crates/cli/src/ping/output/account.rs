@@ -182,6 +182,9 @@ pub fn rate(out: &mut impl Write, summary: &PingSummary) -> io::Result<()> {
         }
         Some(RateLimit::Interface) => ": the interface took no more",
         Some(RateLimit::PrefixRate) => ": --prefix-rate allows no more",
+        Some(RateLimit::Uplink) => {
+            ": the interface has become an uplink (--yes-on-uplink permits more)"
+        }
         Some(RateLimit::Cpu) => ": sending took a whole CPU",
         _ => "",
     };

@@ -209,6 +209,11 @@ impl Reporter for JsonOutput<'_> {
                 "removed": removed,
                 "unchanged": unchanged,
             })),
+            PingEvent::UplinkLimit { pps } => Some(json!({
+                "event": "uplink_limit",
+                "at_ns": realtime_ns(),
+                "rate_pps": pps,
+            })),
             _ if !self.with_events => None,
             PingEvent::Answer {
                 class,

@@ -111,6 +111,13 @@ impl FrameSender {
         }
     }
 
+    /// Sets the source MAC address, also of the requests that wait.
+    pub fn set_mac(&mut self, mac: MacAddress) {
+        for frame in self.frames.iter_mut().flatten() {
+            frame[6..12].copy_from_slice(&mac.0);
+        }
+    }
+
     /// Gives up the requests that wait.
     pub fn cancel(&mut self) {
         self.sender.cancel();

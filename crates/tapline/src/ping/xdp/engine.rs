@@ -1,5 +1,6 @@
 //! A run whose probes are sent and whose replies are counted by programs in the kernel.
 
+mod following;
 mod rate;
 mod reading;
 mod sending;
@@ -21,12 +22,14 @@ use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
 
+use self::following::FollowedLink;
 use self::rate::{Idle, RateMeter};
 use super::af_xdp::FrameSender;
 use super::counters::Counters;
 use super::hop_pass::{HopPass, REFRESH_NS, set_targets};
 use super::hops::{HopOptions, NextHops};
-use super::setup::{EchoSender, EchoSetup, check, refused, require_mtu, room};
+use super::setup::{EchoSender, EchoSetup, check, refused, require_frames, require_mtu, room};
+use super::uplink_guard::{MAX_UPLINK_PPS, UplinkGuard};
 use super::waiting_probes::WaitingProbes;
 use crate::ping::changes::{TargetChanges, TargetControl};
 use crate::ping::engine::{EngineState, probe_plan, require_memory};
@@ -35,15 +38,13 @@ use crate::ping::event::PingEvent;
 use crate::ping::options::{Backend, PingOptions, nanoseconds};
 use crate::ping::route;
 use crate::ping::summary::{Ended, LocalDrops, PingSummary, TimestampCounts};
-use crate::send::{SendPath, is_uplink};
+use crate::send::{SendPath, Uplinks};
 use crate::stop::Stop;
 use crate::timer::Timer;
 use crate::wait::wait;
 
 /// Probes that are sent in one call at most.
 const BATCH: usize = 4096;
-/// Rate up to which an interface with a default route may be used without consent.
-const MAX_UPLINK_PPS: u32 = 10_000;
 /// Time between two reads of the counters while the run may end with the next reply.
 const LAST_ANSWERS_NS: u64 = 5_000_000;
 /// Shorter waits do not sleep: waking up takes longer.
@@ -59,6 +60,7 @@ pub(in crate::ping) struct XdpEngine {
     /// Whether there are requests of each family.
     families: [bool; 2],
     hops: NextHops,
+    link: FollowedLink,
     epoll: OwnedFd,
     timer: Timer,
     changes: TargetChanges,
@@ -106,9 +108,9 @@ impl XdpEngine {
         let link = netlink.link_named(&interface)?;
         require_zone(&mut netlink, &targets, &link)?;
         require_mtu(&targets, options, &link)?;
+        let mac = require_frames(&link)?;
         let forecast = plan.forecast(targets.len())?;
         let is_single = plan.rounds == Some(1);
-        hold_uplink(&mut netlink, &link, options, &forecast, &mut plan)?;
         if let Some(source) = options.source {
             require_own(&mut netlink, source)?;
         }
@@ -118,7 +120,9 @@ impl XdpEngine {
             pace: options.neighbours,
             is_single,
         };
+        // From here on, changes are noted.
         let mut hops = NextHops::look_up(&targets, hop_options)?;
+        let guard = guard_uplink(&mut netlink, &link, options, &forecast, &mut plan)?;
         require_hops(&targets, &mut hops, interface)?;
         let room = room(&forecast, options.spare_targets);
         require_memory(Prober::BYTES_ELSEWHERE * u64::from(targets.len()))?;
@@ -129,6 +133,7 @@ impl XdpEngine {
             plan: &plan,
             forecast: &forecast,
             link: &link,
+            mac,
             options,
             start_ns,
             hops: &hops,
@@ -161,6 +166,7 @@ impl XdpEngine {
             frames,
             families,
             hops,
+            link: FollowedLink::new(netlink, &link, mac, is_single, guard),
             epoll,
             timer,
             changes,
@@ -192,13 +198,19 @@ impl XdpEngine {
         };
         // What the kernel knows by now.
         engine.follow_neighbours(0, &mut |_, _| {});
-        engine.add(engine.timer.as_fd()).map_err(during_wait())?;
-        engine.add(engine.changes.as_fd()).map_err(during_wait())?;
-        for waker in engine.hops.wakers() {
-            engine.add(waker).map_err(during_wait())?;
-        }
+        engine.add_own().map_err(during_wait())?;
         engine.set_timer(0).map_err(during_wait())?;
         Ok(engine)
+    }
+
+    /// Lets everything wake it that belongs to the run.
+    fn add_own(&self) -> io::Result<()> {
+        self.add(self.timer.as_fd())?;
+        self.add(self.changes.as_fd())?;
+        self.hops
+            .wakers()
+            .into_iter()
+            .try_for_each(|waker| self.add(waker))
     }
 
     pub fn wake_on(&self, stop: &Stop) -> io::Result<()> {
@@ -327,7 +339,7 @@ impl XdpEngine {
     /// Sends what is due. Returns when to continue; `None` at the end of the run.
     ///
     /// # Errors
-    /// ENODEV if the interface was removed.
+    /// ENODEV if the interface was removed; ENETDOWN if a sweep has waited for it in vain.
     fn round(&mut self, observe: &mut impl FnMut(PingEvent, &Prober)) -> io::Result<Option<u64>> {
         let now_ns = self.now_ns();
         self.begin(now_ns);
@@ -336,12 +348,9 @@ impl XdpEngine {
             return Ok(None);
         }
         // Before anything is sent: without the interface, the kernel would refuse every probe.
-        if self.hops.have_routes_changed() {
-            if self.hops.is_interface_removed() {
-                return Err(Errno::NODEV.into());
-            }
-            self.pass.is_due = true;
-        }
+        self.read_news(now_ns);
+        self.follow_link(now_ns)?;
+        self.follow_uplinks(now_ns, observe);
         if now_ns >= self.duration_ns && !self.has_stopped_sending {
             self.has_stopped_sending = true;
             self.prober.stop(now_ns);
@@ -357,6 +366,10 @@ impl XdpEngine {
         self.follow_neighbours(now_ns, observe);
         let mut until_ns = now_ns;
         for _ in 0..BATCH {
+            if self.link.hold.is_held() {
+                until_ns = self.link.hold.end_ns();
+                break;
+            }
             let next = if self.has_full_queue() {
                 // No other one until a neighbour is known.
                 self.prober.next_waiting(now_ns)
@@ -382,8 +395,17 @@ impl XdpEngine {
                 return Ok(None);
             }
             until_ns = (end_ns + 1).min(now_ns + LAST_ANSWERS_NS);
+        } else if now_ns >= self.link.hold.end_ns() {
+            return Err(Errno::NETDOWN.into());
         }
+        let was_held = self.link.hold.is_held();
         let upkeep_ns = self.keep_up(now_ns, observe);
+        let upkeep_ns = if was_held && !self.link.hold.is_held() {
+            // Probes are due.
+            now_ns
+        } else {
+            upkeep_ns
+        };
         let final_ns = self.prober.next_final_ns().unwrap_or(u64::MAX);
         let end_ns = if self.has_stopped_sending {
             u64::MAX
@@ -392,7 +414,9 @@ impl XdpEngine {
         };
         let until_ns = until_ns.min(final_ns).min(end_ns).min(upkeep_ns);
         let now_ns = self.now_ns();
-        let idle = if self.has_full_queue() {
+        let idle = if self.link.hold.is_held() {
+            Idle::Interface
+        } else if self.has_full_queue() {
             Idle::Neighbours
         } else if self.prober.has_full_flight() {
             Idle::Flight
@@ -445,28 +469,32 @@ fn require_zone(netlink: &mut Netlink, targets: &Targets, link: &Link) -> Result
     }))
 }
 
-/// Refuses a rate that needs consent on an interface with a default route. Limits that of a slower run there: targets that are
-/// added later raise it, and so do probes that have waited for their neighbours.
-fn hold_uplink(
+/// Refuses a rate that needs consent on an uplink. Limits that of a slower run there: targets that are added later raise it, and
+/// so do probes that have waited for their neighbours. Returns what is to be watched if it is no uplink yet.
+fn guard_uplink(
     netlink: &mut Netlink,
     link: &Link,
     options: &PingOptions,
     forecast: &Forecast,
     plan: &mut ProbePlan,
-) -> Result<(), PingError> {
+) -> Result<Option<UplinkGuard>, PingError> {
     let pps = u64::from(forecast.targets) * 1_000_000_000;
     let pps = pps.checked_div(forecast.round_ns).unwrap_or(u64::MAX);
     let is_fast = pps > MAX_UPLINK_PPS.into();
     let is_limited = plan.rate_pps.is_some_and(|pps| pps <= MAX_UPLINK_PPS);
-    if is_limited || options.allow_uplink || !is_uplink(netlink, link)? {
-        return Ok(());
+    if is_limited || options.allow_uplink {
+        return Ok(None);
+    }
+    let uplinks = Uplinks::list(netlink)?;
+    if !uplinks.include(netlink, link)? {
+        return Ok(Some(UplinkGuard::new(uplinks)));
     }
     if is_fast {
         let link = link.ifname().to_string();
         return Err(PingError::Uplink { link });
     }
     plan.rate_pps = Some(MAX_UPLINK_PPS);
-    Ok(())
+    Ok(None)
 }
 
 /// Refuses a source that no interface has, as `bind` does.
@@ -481,13 +509,14 @@ fn require_own(netlink: &mut Netlink, source: IpAddr) -> Result<(), PingError> {
     })
 }
 
-/// The interface has to reach some target.
+/// The interface has to reach some target, or a name that has no address yet.
 fn require_hops(
     targets: &Targets,
     hops: &mut NextHops,
     interface: String,
 ) -> Result<(), PingError> {
-    if !hops.is_empty() {
+    let mut hosts = 0..targets.len();
+    if !hops.is_empty() || hosts.any(|target| targets.address(target).is_none()) {
         return Ok(());
     }
     let mut all = (0..targets.len()).filter_map(|target| targets.address(target));

@@ -31,7 +31,7 @@ impl HopPass {
     }
 }
 
-/// Writes the addresses and hops of the targets in `numbers`.
+/// Writes the addresses and hops of the targets in `numbers`. Hops that no target has any more are free then.
 pub(super) fn set_targets(
     echo: &mut EchoProber,
     hops: &mut NextHops,
@@ -39,11 +39,16 @@ pub(super) fn set_targets(
     numbers: Range<u32>,
 ) {
     hops.assign(targets, numbers, |target, hop| {
-        if let Some(address) = targets.address(target) {
-            echo.set_target(target, address, hop);
-            let settings = targets.settings(targets.host(target));
-            echo.set_timeout(target, settings.timeout_ns);
+        let before = echo.hop_of(target);
+        match targets.address(target) {
+            Some(address) => {
+                echo.set_target(target, address, hop);
+                let settings = targets.settings(targets.host(target));
+                echo.set_timeout(target, settings.timeout_ns);
+            }
+            None => echo.forget_hop(target),
         }
+        before
     });
     hops.take_added(|hop, mac, source| echo.set_hop(hop, mac.0, source));
 }

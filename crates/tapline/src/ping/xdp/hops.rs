@@ -1,16 +1,17 @@
 //! The next hops of the targets, their MAC addresses, and the source address of the requests by each.
 
-use std::collections::HashMap;
 use std::net::IpAddr;
 use std::ops::{Range, RangeInclusive};
 use std::os::fd::{AsFd, BorrowedFd};
 
-use netlink::{IfIndex, MacAddress, NetlinkError};
+use netlink::{IfIndex, MacAddress, NetlinkError, Route};
 use probe::NeighbourPace;
 use probe::targets::Targets;
 
+use super::hop_table::HopTable;
 use super::neighbours::{ASKED_AT_ONCE, MAX_ASKED, NeighbourNews, Neighbours};
-use super::routes::{RouteKind, Routes};
+use super::route_kind::RouteKind;
+use super::routes::{RouteNews, Routes};
 
 /// Hops that the kernel does not know any more are asked for again in turn: in each call this part of all, but at least and
 /// at most so many.
@@ -22,25 +23,6 @@ const CONFIRMED_AT_ONCE: usize = 128;
 const SPARE_HOPS: u32 = 65_536;
 /// Hops that are lent at a time.
 const LENT: u32 = (MAX_ASKED + ASKED_AT_ONCE) as u32;
-
-/// A next hop: a neighbour and a source address. Those of one neighbour form a list, and the first one stands for it.
-#[derive(Clone, Copy, Debug)]
-struct Hop {
-    address: IpAddr,
-    /// Of the requests.
-    source: IpAddr,
-    /// The next one with this neighbour.
-    next: Option<u32>,
-    /// The last one that the kernel knew, unless it found out that nobody answers.
-    mac: Option<MacAddress>,
-    /// Why there is none, once that is known.
-    error: Option<i32>,
-    /// Whether the neighbour is in the kernel's table; always of those that are not the first one.
-    is_listed: bool,
-    /// Whether the kernel has to confirm it.
-    is_stale: bool,
-    is_gateway: bool,
-}
 
 /// How a probe leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,16 +53,13 @@ pub(super) struct NextHops {
     link: IfIndex,
     routes: Routes,
     neighbours: Neighbours,
-    hops: Vec<Hop>,
-    /// The first hop of each neighbour.
-    numbers: HashMap<IpAddr, u32>,
+    /// Those that are lent follow.
+    hops: HopTable,
     /// Hops whose neighbour was known when they were added.
     added: Vec<u32>,
-    /// Maximum number of hops; those that are lent follow.
-    most: u32,
     is_single: bool,
     lent: Vec<(MacAddress, IpAddr)>,
-    /// Whether the interface reaches a target.
+    /// Whether the interface reaches a target, of those that were assigned since routes have changed.
     reaches_some: bool,
     /// Whether on-link targets are so few that their entries may stay in the kernel's table.
     keeps_on_link: bool,
@@ -103,10 +82,8 @@ impl NextHops {
             link,
             routes: Routes::open(link, source, targets.len())?,
             neighbours: Neighbours::open(link, pace)?,
-            hops: Vec::new(),
-            numbers: HashMap::new(),
+            hops: HopTable::new(u32::MAX - LENT),
             added: Vec::new(),
-            most: u32::MAX - LENT,
             is_single,
             lent: Vec::new(),
             reaches_some: false,
@@ -114,34 +91,39 @@ impl NextHops {
             next_missing: 0,
             has_unconfirmed: false,
         };
-        let on_link = hops.assign(targets, 0..targets.len(), |_, _| {});
+        // No target has them yet.
+        let on_link = hops.assign(targets, 0..targets.len(), |_, hop| hop);
         hops.keeps_on_link = on_link <= pace.most;
-        hops.reaches_some = on_link > 0 || !hops.hops.is_empty();
-        hops.most = hops.len().saturating_add(SPARE_HOPS);
+        let most = hops.hops.len().saturating_add(SPARE_HOPS);
+        hops.hops.set_most(most);
         Ok(hops)
     }
 
     /// Number of hops that there has to be room for.
     pub fn room(&self) -> u32 {
-        self.most.saturating_add(LENT)
+        self.hops.most().saturating_add(LENT)
     }
 
-    /// Calls `set` with the hop of each target in `numbers`; with none if the interface does not reach it, or it is lent one.
-    /// Returns how many are on-link.
+    /// Calls `set` with the hop of each target in `numbers`; with none if the interface does not reach it, it was removed, or it
+    /// is lent one. `set` returns the hop that the target had before. Returns how many are on-link.
     pub fn assign(
         &mut self,
         targets: &Targets,
         numbers: Range<u32>,
-        mut set: impl FnMut(u32, Option<u32>),
+        mut set: impl FnMut(u32, Option<u32>) -> Option<u32>,
     ) -> u32 {
         let mut on_link = 0;
         // Targets mostly share their gateway.
         let mut latest = None;
         for target in numbers {
-            let Some(address) = targets.address(target) else {
+            let address = targets.address(target);
+            let Some(address) = address.filter(|_| !targets.is_removed(target)) else {
+                self.hops.change(set(target, None), None);
                 continue;
             };
-            let hop = match self.kind(targets, target, address) {
+            let kind = self.kind(targets, target, address);
+            self.reaches_some |= kind.is_by_link();
+            let hop = match kind {
                 RouteKind::OnLink { source } => {
                     on_link += 1;
                     let has_own = !self.is_single;
@@ -159,7 +141,7 @@ impl NextHops {
                 },
                 RouteKind::Local | RouteKind::None => None,
             };
-            set(target, hop);
+            self.hops.change(set(target, hop), hop);
         }
         on_link
     }
@@ -188,40 +170,14 @@ impl NextHops {
 
     /// The number of a hop, which is added if it is new; `None` without room for it.
     fn number(&mut self, address: IpAddr, source: IpAddr, is_gateway: bool) -> Option<u32> {
-        let first = self.numbers.get(&address).copied();
-        let mut known = first;
-        // At most as many as this host has addresses.
-        while let Some(number) = known {
-            let hop = &self.hops[number as usize];
-            if hop.source == source {
-                return Some(number);
-            }
-            known = hop.next;
+        let known = self.hops.find(address, source);
+        if known.is_some() {
+            return known;
         }
-        let number = self.len();
-        if number >= self.most {
-            return None;
-        }
-        let mut hop = Hop {
-            address,
-            source,
-            next: None,
-            mac: None,
-            error: None,
-            is_listed: false,
-            is_stale: false,
-            is_gateway,
-        };
-        if let Some(first) = first {
-            let first = &mut self.hops[first as usize];
-            (hop.mac, hop.error, hop.is_listed) = (first.mac, first.error, true);
-            hop.next = first.next.replace(number);
-            self.added.extend(hop.mac.map(|_| number));
-        } else {
-            self.numbers.insert(address, number);
-            self.has_unconfirmed = true;
-        }
-        self.hops.push(hop);
+        let number = self.hops.add(address, source, is_gateway)?;
+        let hop = self.hops.get(number)?;
+        self.added.extend(hop.mac.map(|_| number));
+        self.has_unconfirmed |= !hop.is_listed;
         Some(number)
     }
 
@@ -229,18 +185,16 @@ impl NextHops {
     /// of the requests. [`follow`](Self::follow) does so with others once it is known.
     pub fn take_added(&mut self, mut set: impl FnMut(u32, MacAddress, IpAddr)) {
         for number in self.added.drain(..) {
-            let hop = &self.hops[number as usize];
-            if let Some(mac) = hop.mac {
+            if let Some(hop) = self.hops.get(number)
+                && let Some(mac) = hop.mac
+            {
                 set(number, mac, hop.source);
             }
         }
     }
 
-    fn len(&self) -> u32 {
-        self.hops.len() as u32
-    }
-
-    /// Whether no target is reached by the interface.
+    /// Whether no target is reached by the interface, of those that were assigned since the routes were
+    /// [forgotten](Self::forget_routes).
     pub fn is_empty(&self) -> bool {
         !self.reaches_some
     }
@@ -254,7 +208,7 @@ impl NextHops {
         target: u32,
         address: IpAddr,
     ) -> Way {
-        let Some(hop) = hop.and_then(|hop| self.hops.get(hop as usize)) else {
+        let Some(hop) = hop.and_then(|hop| self.hops.get(hop)) else {
             return match self.kind(targets, target, address) {
                 RouteKind::OnLink { .. } => Way::Unresolved(address),
                 RouteKind::Local => Way::None(libc::EADDRNOTAVAIL),
@@ -271,9 +225,9 @@ impl NextHops {
     /// The MAC address of the hop, and the source of the requests by it.
     #[inline]
     pub fn addresses(&self, hop: u32) -> Option<(MacAddress, IpAddr)> {
-        match hop.checked_sub(self.most) {
+        match hop.checked_sub(self.hops.most()) {
             None => {
-                let hop = self.hops.get(hop as usize)?;
+                let hop = self.hops.get(hop)?;
                 Some((hop.mac?, hop.source))
             }
             Some(lent) => self.lent.get(lent as usize).copied(),
@@ -287,7 +241,7 @@ impl NextHops {
             return None;
         }
         self.lent.push((mac, source));
-        Some(self.most + number)
+        Some(self.hops.most() + number)
     }
 
     /// Takes all hops back that were lent.
@@ -298,7 +252,7 @@ impl NextHops {
     /// Whether a hop is no lent one.
     #[inline]
     pub fn is_own(&self, hop: u32) -> bool {
-        hop < self.most
+        hop < self.hops.most()
     }
 
     /// Descriptors that are readable when routes or neighbours may have changed.
@@ -308,39 +262,41 @@ impl NextHops {
 
     /// Asks the kernel who answers for the neighbour, whose probes wait.
     pub fn want(&mut self, neighbour: IpAddr) {
-        let hop = self.numbers.get(&neighbour);
-        let hop = hop.and_then(|number| self.hops.get(*number as usize));
+        let hop = self.hops.first_of(neighbour);
+        let hop = hop.and_then(|number| self.hops.get(number));
         let is_gateway = hop.is_some_and(|hop| hop.is_gateway);
-        self.neighbours
-            .want(neighbour, is_gateway || self.keeps_on_link);
+        let is_kept = is_gateway || self.keeps_on_link;
+        self.neighbours.want(neighbour, is_kept, is_gateway);
     }
 
-    /// Reads what has become known of neighbours, and asks for the next ones. Calls `set` with each hop that has another MAC
+    /// Reads what has become known of neighbours, and asks for the next ones unless `is_held`. Calls `set` with each hop that has another MAC
     /// address and the source of the requests by it, and `tell` with the answer for each neighbour: its address, or an error of the kernel.
     pub fn follow(
         &mut self,
         now_ns: u64,
+        is_held: bool,
         mut set: impl FnMut(u32, MacAddress, IpAddr),
         mut tell: impl FnMut(IpAddr, Result<MacAddress, i32>),
     ) {
-        let (numbers, hops) = (&self.numbers, &mut self.hops);
+        let hops = &mut self.hops;
         let has_unconfirmed = &mut self.has_unconfirmed;
-        self.neighbours.follow(now_ns, |address, news| {
-            let first = numbers.get(&address).copied();
+        self.neighbours.follow(now_ns, is_held, |address, news| {
+            let first = hops.first_of(address);
             let answer = match news {
                 NeighbourNews::Known { mac, .. } => Some(Ok(mac)),
                 NeighbourNews::Silent => Some(Err(libc::EHOSTUNREACH)),
                 NeighbourNews::NoRoom => Some(Err(libc::ENOBUFS)),
                 NeighbourNews::Unlisted => None,
             };
-            if let Some(hop) = first.and_then(|first| hops.get_mut(first as usize)) {
+            if let Some(hop) = first.and_then(|first| hops.get_mut(first)) {
                 hop.is_listed = matches!(news, NeighbourNews::Known { .. });
                 hop.is_stale = matches!(news, NeighbourNews::Known { is_stale: true, .. });
                 *has_unconfirmed |= !hop.is_listed || hop.is_stale;
             }
             let mut next = first;
-            while let Some(number) = next {
-                let hop = &mut hops[number as usize];
+            while let Some(number) = next
+                && let Some(hop) = hops.get_mut(number)
+            {
                 let before = hop.mac;
                 if let Some(answer) = answer {
                     (hop.mac, hop.error) = (answer.ok(), answer.err());
@@ -357,8 +313,8 @@ impl NextHops {
     }
 
     /// When to call [`follow`](Self::follow) again, if the descriptor is not readable before.
-    pub fn next_ns(&self) -> u64 {
-        self.neighbours.next_ns()
+    pub fn next_ns(&self, is_held: bool) -> u64 {
+        self.neighbours.next_ns(is_held)
     }
 
     /// Whether a [`refresh`](Self::refresh) may have something to do.
@@ -384,32 +340,31 @@ impl NextHops {
     }
 
     fn ask_again(&mut self) {
-        let count = self.hops.len();
+        let count = self.hops.len() as usize;
         let in_turn = (0..count).map(|at| (self.next_missing + at) % count);
-        let missing = in_turn.filter(|at| !self.hops[*at].is_listed);
+        let is_missing = |at: &u32| self.hops.get(*at).is_some_and(|hop| !hop.is_listed);
+        let missing = in_turn.map(|at| at as u32).filter(is_missing);
         let most = (count / ASKED_AGAIN_PART).clamp(*ASKED_AGAIN.start(), *ASKED_AGAIN.end());
-        let missing: Vec<usize> = missing.take(most).collect();
+        let missing: Vec<u32> = missing.take(most).collect();
         for at in missing {
-            let hop = self.hops[at];
-            let is_kept = hop.is_gateway || self.keeps_on_link;
-            self.neighbours.want(hop.address, is_kept);
-            self.next_missing = at + 1;
+            if let Some(hop) = self.hops.get(at) {
+                let is_kept = hop.is_gateway || self.keeps_on_link;
+                self.neighbours.want(hop.address, is_kept, hop.is_gateway);
+            }
+            self.next_missing = at as usize + 1;
         }
     }
 
-    /// Whether routes may have changed since the last call, and with them the hops of targets.
-    pub fn have_routes_changed(&mut self) -> bool {
-        self.routes.have_changed()
+    /// As [`Routes::read_changes`].
+    pub fn read_changes(&mut self, added: impl FnMut(&Route)) -> RouteNews {
+        self.routes.read_changes(added)
     }
 
-    /// Whether the interface is gone.
-    pub fn is_interface_removed(&mut self) -> bool {
-        self.routes.is_interface_removed()
-    }
-
-    /// Looks up again the routes of the targets that are [assigned](Self::assign) from now on.
-    pub fn forget_routes(&mut self) {
-        self.routes.forget();
+    /// Looks up again the routes that may have changed, of the targets that are [assigned](Self::assign) from now on. Returns
+    /// when this is to be repeated, as [`Routes::forget`].
+    pub fn forget_routes(&mut self, now_ns: u64) -> Option<u64> {
+        self.reaches_some = false;
+        self.routes.forget(now_ns)
     }
 
     /// Number of route lookups so far.

@@ -4,13 +4,18 @@ mod af_xdp;
 mod counters;
 mod engine;
 mod hop_pass;
+mod hop_table;
 mod hops;
+mod intervals;
+mod link_hold;
 mod neighbours;
 mod requests;
+mod route_kind;
 mod route_watch;
 mod routes;
 mod setup;
 mod source_ends;
+mod uplink_guard;
 mod waiting_probes;
 
 pub(super) use engine::XdpEngine;

@@ -56,6 +56,10 @@ pub(super) struct Neighbours {
     watch: Watch<Neigh>,
     /// Neighbours that the kernel is to be asked for, and whether their entries stay.
     queue: VecDeque<(IpAddr, bool)>,
+    /// What the kernel's table says of neighbours that it knows.
+    known: HashMap<IpAddr, NeighbourNews>,
+    /// Neighbours that were known when they were wanted.
+    ready: Vec<(IpAddr, bool)>,
     asked: HashMap<IpAddr, Asked>,
     /// When each of them was asked for, in order; also of some that are known by now.
     order: VecDeque<(u64, IpAddr)>,
@@ -81,6 +85,8 @@ impl Neighbours {
             netlink: Netlink::open()?,
             watch: Watch::open(Neigh::new().dev(link))?,
             queue: VecDeque::new(),
+            known: HashMap::new(),
+            ready: Vec::new(),
             asked: HashMap::new(),
             order: VecDeque::new(),
             deleted: HashSet::new(),
@@ -93,9 +99,16 @@ impl Neighbours {
         })
     }
 
-    /// Asks the kernel for a neighbour when its turn comes. Its entry stays in the kernel's table if `is_kept`.
-    pub fn want(&mut self, address: IpAddr, is_kept: bool) {
-        self.queue.push_back((address, is_kept));
+    /// Asks the kernel for a neighbour when its turn comes, unless it is known. A gateway has its turn before others: many
+    /// targets may wait for it. The entry stays in the kernel's table if `is_kept`.
+    pub fn want(&mut self, address: IpAddr, is_kept: bool, is_gateway: bool) {
+        if self.known.contains_key(&address) {
+            self.ready.push((address, is_kept));
+        } else if is_gateway {
+            self.queue.push_front((address, is_kept));
+        } else {
+            self.queue.push_back((address, is_kept));
+        }
     }
 
     /// Whether no neighbour waits for its turn.
@@ -114,12 +127,23 @@ impl Neighbours {
         }
     }
 
-    /// Passes on what has become known, and asks for the next ones.
-    pub fn follow(&mut self, now_ns: u64, mut news: impl FnMut(IpAddr, NeighbourNews)) {
+    /// Passes on what has become known, and asks for the next ones, but for none if `is_held`.
+    pub fn follow(
+        &mut self,
+        now_ns: u64,
+        is_held: bool,
+        mut news: impl FnMut(IpAddr, NeighbourNews),
+    ) {
         self.read(&mut news);
+        for (address, is_kept) in self.ready.drain(..) {
+            match self.known.get(&address) {
+                Some(known) => news(address, *known),
+                None => self.queue.push_back((address, is_kept)),
+            }
+        }
         self.give_up(now_ns, &mut news);
         for _ in 0..ASKED_AT_ONCE {
-            if self.next_request_ns() > now_ns {
+            if is_held || self.next_request_ns() > now_ns {
                 break;
             }
             let Some((address, is_kept)) = self.queue.pop_front() else {
@@ -132,12 +156,15 @@ impl Neighbours {
     }
 
     /// When the next [`follow`](Self::follow) is due, if the descriptor is not readable before.
-    pub fn next_ns(&self) -> u64 {
-        if self.has_more {
+    pub fn next_ns(&self, is_held: bool) -> u64 {
+        if self.has_more || !self.ready.is_empty() {
             return 0;
         }
         let oldest = self.order.front();
         let expiry_ns = oldest.map_or(u64::MAX, |(at_ns, _)| at_ns + MAX_WAIT_NS);
+        if is_held {
+            return expiry_ns;
+        }
         self.next_request_ns().min(expiry_ns)
     }
 
@@ -163,12 +190,18 @@ impl Neighbours {
                     if let Some((address, what)) = news_of
                         && !self.deleted.contains(&address)
                     {
+                        if let NeighbourNews::Known { .. } = what {
+                            self.known.insert(address, what);
+                        } else {
+                            self.known.remove(&address);
+                        }
                         self.settle(address, what);
                         news(address, what);
                     }
                 }
                 Event::Removed(entry) => {
                     let Some(address) = entry.dst else { continue };
+                    self.known.remove(&address);
                     // If it was not deleted here, somebody has emptied the table meanwhile.
                     if !self.deleted.remove(&address)
                         && let Some(asked) = self.asked.remove(&address)

@@ -1,17 +1,40 @@
-//! Notifications of the kernel that routes may have changed. What has changed is read from its tables.
+//! Notifications of the kernel about everything that a route lookup depends on.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 
+use netlink::codec::{Message, messages};
 use netlink::transport::{KernelSocket, Transport, Wait};
 use netlink::{Addr, Link, NetlinkError, Nexthop, Object, Route, Rule};
 
 /// Notifications that are read in one call; the socket stays readable if there are more.
 const MAX_READ: usize = 1024;
+/// Length of the longest notification that is read. A longer one counts as lost.
+const BUFFER_BYTES: usize = 32 * 1024;
 
-/// The notifications of everything that a route lookup depends on.
+/// What a notification says.
 #[derive(Debug)]
-pub(super) struct RouteWatch(KernelSocket);
+pub(super) enum RouteNotice {
+    /// A route was added or changed.
+    Route(Box<Route>),
+    /// A route was removed.
+    Removed(Box<Route>),
+    /// An interface was added, removed or changed.
+    Link(Option<Box<Link>>),
+    /// Nexthop objects.
+    Nexthop,
+    /// Addresses or rules.
+    Other,
+    /// Notifications were lost: what has changed is in the kernel's tables only.
+    Lost,
+}
+
+/// The notifications.
+#[derive(Debug)]
+pub(super) struct RouteWatch {
+    socket: KernelSocket,
+    buffer: Vec<u8>,
+}
 
 impl RouteWatch {
     /// The kernel removes routes without a notification when an address or an interface goes away, so these count too.
@@ -23,26 +46,68 @@ impl RouteWatch {
             Addr::GROUPS,
             Link::GROUPS,
         ];
-        KernelSocket::listen(&groups.concat()).map(Self)
+        Ok(Self {
+            socket: KernelSocket::listen(&groups.concat())?,
+            buffer: vec![0; BUFFER_BYTES],
+        })
     }
 
-    /// Whether there have been notifications since the last call, also if some were lost.
-    pub fn has_changed(&mut self) -> bool {
-        let mut has_changed = false;
+    /// Passes on the notifications since the last call.
+    pub fn read(&mut self, mut note: impl FnMut(RouteNotice)) {
         for _ in 0..MAX_READ {
-            // The rest of a longer one is not needed.
-            match self.0.receive(&mut [0; 64], Wait::No) {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
-                _ => has_changed = true,
+            let bytes = match self.socket.receive(&mut self.buffer, Wait::No) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
+                Err(_) => {
+                    note(RouteNotice::Lost);
+                    continue;
+                }
+                Ok(bytes) => bytes,
+            };
+            let Some(datagram) = self.buffer.get(..bytes) else {
+                note(RouteNotice::Lost);
+                continue;
+            };
+            for message in messages(datagram) {
+                match message {
+                    Ok(message) => note(RouteNotice::of(message)),
+                    Err(_) => {
+                        note(RouteNotice::Lost);
+                        break;
+                    }
+                }
             }
         }
-        has_changed
+    }
+}
+
+impl RouteNotice {
+    fn of(message: Message<'_>) -> Self {
+        let is = |types: netlink::MessageTypes| [types.new, types.del].contains(&message.kind);
+        if is(Route::MESSAGES) {
+            return match Route::decode(message.body) {
+                Ok(Some(route)) if message.kind == Route::MESSAGES.new => {
+                    Self::Route(Box::new(route))
+                }
+                Ok(Some(route)) => Self::Removed(Box::new(route)),
+                // Of another family.
+                Ok(None) => Self::Other,
+                Err(_) => Self::Lost,
+            };
+        }
+        if is(Link::MESSAGES) {
+            let link = Link::decode(message.body).ok().flatten();
+            return Self::Link(link.map(Box::new));
+        }
+        if is(Nexthop::MESSAGES) {
+            return Self::Nexthop;
+        }
+        Self::Other
     }
 }
 
 /// Readable when there are notifications.
 impl AsFd for RouteWatch {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.0.descriptor()
+        self.socket.descriptor()
     }
 }

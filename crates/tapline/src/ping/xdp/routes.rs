@@ -1,36 +1,55 @@
 //! The routes of the targets and the source addresses of their requests, as the kernel looks them up.
 //!
 //! A list of up to 4096 targets is looked up address by address. In a longer one, addresses between two ends of routes share a
-//! lookup: without a route that ends between them, the kernel finds the same one for both. IPv6 selects the source by the
-//! destination too, so where this may make a difference begins another interval. So the memory for routes does not depend on
-//! the number of targets.
+//! lookup: [`Intervals`].
 
 use std::collections::HashMap;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::IpAddr;
 use std::os::fd::{AsFd, BorrowedFd};
 
-use netlink::{IfIndex, Netlink, NetlinkError, Prefix, Route, RouteQuery, RouteType, Rule};
+use abi::clock::monotonic_ns;
+use netlink::{IfIndex, Link, Netlink, NetlinkError, Prefix, Route, RouteQuery, RouteType};
 
-use super::route_watch::RouteWatch;
-use super::source_ends::source_ends;
+use super::intervals::{IntervalKind, Intervals, Ranges, destination, may_be_divided, network};
+use super::route_kind::RouteKind;
+use super::route_watch::{RouteNotice, RouteWatch};
 
 /// Targets whose routes are looked up one by one.
 const MAX_EXACT: u32 = 4096;
+/// Addresses whose routes are kept, at most: targets may come and go. Beyond, they are looked up again.
+const MAX_KEPT: usize = 65_536;
+/// Destinations of changed routes that are kept until the next pass. If there are more, all routes are listed.
+const MAX_CHANGED: usize = 65_536;
+/// Listing all routes takes at most this part of the time, and is not repeated within a second.
+const LISTING_PART: u64 = 10;
+const MIN_LISTING_PAUSE_NS: u64 = 1_000_000_000;
 
-/// How a target is reached, and from which address.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum RouteKind {
-    Gateway {
-        gateway: IpAddr,
-        source: IpAddr,
-    },
-    OnLink {
-        source: IpAddr,
-    },
-    /// Here: frames on the interface leave this host.
-    Local,
-    /// By another interface, not at all, or without a source address.
-    None,
+/// What notifications say, for those who follow more than the routes of the targets.
+#[derive(Clone, Copy, Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
+pub(super) struct RouteNews {
+    /// Routes may have changed: the hops of all targets are to be assigned again.
+    pub has_changed: bool,
+    /// The interface of the run may have changed.
+    pub has_link_changed: bool,
+    /// It was down, also if it is up again.
+    pub has_link_been_down: bool,
+    /// Interfaces or nexthop objects may have changed.
+    pub has_others_changed: bool,
+    /// Notifications were lost, perhaps about anything.
+    pub is_lost: bool,
+}
+
+/// Changes that the lookups do not reflect yet.
+#[derive(Debug, Default)]
+struct Pending {
+    /// Destinations of routes.
+    changed: Vec<Prefix>,
+    has_divided: bool,
+    /// Rules, nexthops, addresses or interfaces have changed.
+    has_others: bool,
+    /// Some changes are not known: all routes have to be listed.
+    is_incomplete: bool,
 }
 
 /// The kernel's routes, as far as targets need them.
@@ -40,7 +59,10 @@ pub(super) struct Routes {
     /// The source of the requests of its family, if one was given. Rules may select routes by it.
     source: Option<IpAddr>,
     netlink: Netlink,
-    changes: RouteWatch,
+    watch: RouteWatch,
+    pending: Pending,
+    /// Before this time of the run, the routes are not listed again.
+    list_after_ns: u64,
     known: Known,
     /// Number of lookups so far.
     lookups: u64,
@@ -49,7 +71,7 @@ pub(super) struct Routes {
 /// What was looked up.
 #[derive(Debug)]
 enum Known {
-    /// Of each address, with the number of changes before.
+    /// Of each address, with the number of changes before, or another one if it is to be looked up again.
     Addresses {
         kinds: HashMap<IpAddr, (u32, RouteKind)>,
         changes: u32,
@@ -57,34 +79,13 @@ enum Known {
     Intervals(Intervals),
 }
 
-/// Addresses between two ends of routes.
-#[derive(Debug, Default)]
-struct Intervals {
-    /// The first address of each, ascending, with IPv4 mapped to IPv6. The first one is 0.
-    firsts: Vec<u128>,
-    /// The intervals that were looked up.
-    kinds: HashMap<usize, IntervalKind>,
-    /// The interval of the latest address, if one route serves it: its first number, that of the next one, and the route.
-    latest_same: Option<(u128, u128, RouteKind)>,
-    /// Whether some route has several next hops.
-    has_divided: bool,
-    /// The latest lookup in an interval with several next hops.
-    latest_divided: Option<(Prefix, RouteKind)>,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum IntervalKind {
-    Same(RouteKind),
-    /// The kernel selects one of several next hops by the addresses. Those of an IPv4 /24 or IPv6 /64 share one here.
-    Divided,
-}
-
 impl Routes {
     /// The routes of `targets` targets on interface `link`, for requests of its family from `source`.
     pub fn open(link: IfIndex, source: Option<IpAddr>, targets: u32) -> Result<Self, NetlinkError> {
         // Before the first lookup, so that no change is missed.
-        let changes = RouteWatch::open()?;
+        let watch = RouteWatch::open()?;
         let mut netlink = Netlink::open()?;
+        let start_ns = monotonic_ns();
         let known = if targets <= MAX_EXACT {
             Known::Addresses {
                 kinds: HashMap::new(),
@@ -97,33 +98,87 @@ impl Routes {
             link,
             source,
             netlink,
-            changes,
+            watch,
+            pending: Pending::default(),
+            list_after_ns: listing_pause_ns(start_ns),
             known,
             lookups: 0,
         })
     }
 
-    /// Whether routes may have changed since the last call. The hops of all targets are to be assigned again then.
-    pub fn have_changed(&mut self) -> bool {
-        self.changes.has_changed()
-    }
-
-    pub fn is_interface_removed(&mut self) -> bool {
-        let link = self.netlink.link(self.link);
-        link.is_err_and(|error| error.is_absence())
-    }
-
-    /// Forgets the routes that were looked up, so that the next questions reach the kernel.
-    pub fn forget(&mut self) {
-        match &mut self.known {
-            Known::Addresses { changes, .. } => *changes += 1,
-            Known::Intervals(intervals) => {
-                // A later change is another occasion.
-                if let Ok(new) = Intervals::read(&mut self.netlink, self.link) {
-                    *intervals = new;
+    /// Reads what has changed since the last call. Calls `added` with each route that was added or changed.
+    pub fn read_changes(&mut self, mut added: impl FnMut(&Route)) -> RouteNews {
+        let (link, pending) = (self.link, &mut self.pending);
+        let mut news = RouteNews::default();
+        self.watch.read(|notice| {
+            news.has_changed = true;
+            match notice {
+                RouteNotice::Route(route) => {
+                    added(&route);
+                    pending.has_divided |= may_be_divided(&route);
+                    pending.add(destination(&route));
+                }
+                RouteNotice::Removed(route) => pending.add(destination(&route)),
+                RouteNotice::Link(about) => {
+                    let own = about.filter(|about| about.index == Some(link));
+                    news.has_link_changed |= own.is_some();
+                    news.has_link_been_down |= own.is_some_and(|own| !is_up(&own));
+                    news.has_others_changed = true;
+                    pending.has_others = true;
+                }
+                RouteNotice::Nexthop => {
+                    news.has_others_changed = true;
+                    pending.has_others = true;
+                }
+                RouteNotice::Other => pending.has_others = true,
+                RouteNotice::Lost => {
+                    news.is_lost = true;
+                    pending.is_incomplete = true;
                 }
             }
+        });
+        news
+    }
+
+    /// Forgets what changes since the last call concern, so that the next questions reach the kernel. Returns when this is to be
+    /// repeated, if all routes have to be listed and were listed not long ago.
+    pub fn forget(&mut self, now_ns: u64) -> Option<u64> {
+        let pending = std::mem::take(&mut self.pending);
+        let intervals = match &mut self.known {
+            Known::Addresses { changes, .. } if pending.concerns_all() => {
+                *changes = changes.wrapping_add(1);
+                return None;
+            }
+            Known::Addresses { kinds, changes } => {
+                let ranges = Ranges::of(&pending.changed);
+                let concerned = kinds
+                    .iter_mut()
+                    .filter(|(address, _)| ranges.have(**address));
+                for (_, (at, _)) in concerned {
+                    *at = changes.wrapping_sub(1);
+                }
+                return None;
+            }
+            Known::Intervals(intervals) => intervals,
+        };
+        if (pending.is_incomplete || intervals.is_grown()) && now_ns >= self.list_after_ns {
+            let start_ns = monotonic_ns();
+            let read = Intervals::read(&mut self.netlink, self.link);
+            self.list_after_ns = now_ns + listing_pause_ns(start_ns);
+            if let Ok(new) = read {
+                *intervals = new;
+                return None;
+            }
         }
+        intervals.has_divided |= pending.has_divided;
+        intervals.forget_within(&pending.changed);
+        let mut is_complete = !pending.is_incomplete;
+        if pending.concerns_all() {
+            let forgotten = intervals.forget_all(&mut self.netlink, self.link);
+            is_complete &= forgotten.is_ok();
+        }
+        self.pending.is_incomplete = !is_complete;
+        (!is_complete).then_some(self.list_after_ns)
     }
 
     /// Number of lookups so far.
@@ -145,28 +200,23 @@ impl Routes {
                 let before = known.map_or(RouteKind::None, |(_, kind)| kind);
                 let kind = self.look_up(address).unwrap_or(before);
                 if let Known::Addresses { kinds, .. } = &mut self.known {
+                    if kinds.len() >= MAX_KEPT {
+                        kinds.clear();
+                    }
                     kinds.insert(address, (changes, kind));
                 }
                 kind
             }
-            Known::Intervals(intervals) => {
-                if let Some(kind) = intervals.latest_kind(address) {
-                    return kind;
-                }
-                let interval = intervals.of(address);
-                match intervals.kinds.get(&interval).copied() {
-                    Some(IntervalKind::Same(kind)) => {
-                        intervals.note(interval, kind);
-                        kind
-                    }
-                    Some(IntervalKind::Divided) => self.kind_of_network(address),
-                    None => self.look_up_interval(interval, address),
-                }
-            }
+            Known::Intervals(intervals) => match intervals.kind(address) {
+                Ok(IntervalKind::Same(kind)) => kind,
+                Ok(IntervalKind::Divided) => self.kind_of_network(address),
+                Err(first) => self.look_up_interval(first, address),
+            },
         }
     }
 
-    fn look_up_interval(&mut self, interval: usize, address: IpAddr) -> RouteKind {
+    /// Looks up an address in the interval that begins with `first`.
+    fn look_up_interval(&mut self, first: u128, address: IpAddr) -> RouteKind {
         let kind = self.look_up(address);
         let is_divided = kind.is_some() && self.is_divided(address);
         let Known::Intervals(intervals) = &mut self.known else {
@@ -179,7 +229,7 @@ impl Routes {
             } else {
                 IntervalKind::Same(kind)
             };
-            intervals.kinds.insert(interval, found);
+            intervals.note(first, found);
         }
         kind.unwrap_or(RouteKind::None)
     }
@@ -257,101 +307,36 @@ impl Routes {
 /// Readable when routes may have changed.
 impl AsFd for Routes {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.changes.as_fd()
+        self.watch.as_fd()
     }
 }
 
-impl Intervals {
-    /// Reads the intervals of the routes of all tables, of the destinations of rules, and of the sources that `link` offers.
-    fn read(netlink: &mut Netlink, link: IfIndex) -> Result<Self, NetlinkError> {
-        let mut new = Self {
-            firsts: vec![0],
-            ..Self::default()
-        };
-        for (ip, len) in [
-            (Ipv4Addr::UNSPECIFIED, 0),
-            // Multicast and broadcast, which need no route.
-            (Ipv4Addr::new(224, 0, 0, 0), 4),
-            (Ipv4Addr::BROADCAST, 32),
-        ] {
-            new.add(Prefix::new(ip, len));
-        }
-        netlink.each(&Route::new(), |route| {
-            if let Some(to) = route.dst {
-                new.add(to);
-            }
-            new.has_divided |= may_be_divided(route);
-        })?;
-        let rules = netlink.each(&Rule::new(), |rule| {
-            if let Some(to) = rule.dst {
-                new.add(to);
-            }
-        });
-        match rules {
-            // A kernel without rules.
-            Err(error) if error.errno() == Some(libc::EOPNOTSUPP) => {}
-            rules => drop(rules?),
-        }
-        for prefix in source_ends(&netlink.addresses()?.items, link) {
-            new.add(prefix);
-        }
-        new.firsts.sort_unstable();
-        new.firsts.dedup();
-        new.firsts.shrink_to_fit();
-        Ok(new)
+impl Pending {
+    /// Whether any lookup may have another result.
+    fn concerns_all(&self) -> bool {
+        self.has_others || self.is_incomplete
     }
 
-    /// Adds both ends of a prefix.
+    /// Notes that routes to `prefix` have changed.
     fn add(&mut self, prefix: Prefix) {
-        let first = number(prefix.ip);
-        let bits = if prefix.ip.is_ipv4() { 32 } else { 128 };
-        let free = bits - u32::from(prefix.len).min(bits);
-        let after = 1_u128.checked_shl(free);
-        let after = after.and_then(|addresses| first.checked_add(addresses));
-        self.firsts.push(first);
-        self.firsts.extend(after);
-    }
-
-    /// Neighbouring targets mostly are in the same interval.
-    #[inline]
-    fn latest_kind(&self, address: IpAddr) -> Option<RouteKind> {
-        let (first, next, kind) = self.latest_same?;
-        (first..next).contains(&number(address)).then_some(kind)
-    }
-
-    fn note(&mut self, interval: usize, kind: RouteKind) {
-        let first = self.firsts[interval];
-        let next = self.firsts.get(interval + 1).copied();
-        self.latest_same = Some((first, next.unwrap_or(u128::MAX), kind));
-    }
-
-    /// The interval of an address.
-    fn of(&self, address: IpAddr) -> usize {
-        let number = number(address);
-        self.firsts.partition_point(|first| *first <= number) - 1
+        if self.changed.len() < MAX_CHANGED {
+            self.changed.push(prefix);
+        } else {
+            self.is_incomplete = true;
+        }
     }
 }
 
-/// An address as a number, with IPv4 mapped to IPv6.
-fn number(address: IpAddr) -> u128 {
-    match address {
-        IpAddr::V4(address) => address.to_ipv6_mapped().to_bits(),
-        IpAddr::V6(address) => address.to_bits(),
-    }
+/// How long the routes are not listed again, after a listing that began at `start_ns` on the monotonic clock.
+pub(super) fn listing_pause_ns(start_ns: u64) -> u64 {
+    let took_ns = monotonic_ns().saturating_sub(start_ns);
+    MIN_LISTING_PAUSE_NS.max(LISTING_PART * took_ns)
 }
 
-/// The /24 or /64 around `address`.
-fn network(address: IpAddr) -> Prefix {
-    match address {
-        IpAddr::V4(address) => {
-            let first = Ipv4Addr::from_bits(address.to_bits() & !0xff);
-            Prefix::new(first, 24)
-        }
-        IpAddr::V6(address) => {
-            let first = Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX));
-            Prefix::new(first, 64)
-        }
-    }
+/// Whether an interface sends frames.
+pub(super) fn is_up(link: &Link) -> bool {
+    link.flags
+        .is_some_and(|flags| flags.is_up() && flags.has_carrier())
 }
 
 /// How packets leave by a route of the interface, which answers `query`.
@@ -364,12 +349,6 @@ fn by_link(route: &Route, query: &RouteQuery) -> RouteKind {
         Some(gateway) => RouteKind::Gateway { gateway, source },
         None => RouteKind::OnLink { source },
     }
-}
-
-/// Whether the route may have several next hops.
-fn may_be_divided(route: &Route) -> bool {
-    let hops = route.nexthops.as_ref().map_or(0, Vec::len);
-    hops > 1 || route.nhid.is_some()
 }
 
 /// Whether the destination is a broadcast or multicast address.
@@ -397,47 +376,4 @@ fn is_answer(error: &NetlinkError) -> bool {
         libc::EINVAL,
     ];
     errno.is_some_and(|errno| errnos.contains(&errno))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn addresses_are_in_the_interval_between_two_ends_of_routes() {
-        let mut intervals = Intervals {
-            firsts: vec![0],
-            ..Intervals::default()
-        };
-        for prefix in [
-            "0.0.0.0/0",
-            "10.0.0.0/8",
-            "10.1.0.0/16",
-            "10.1.2.3",
-            "::/0",
-            "fd00::/8",
-        ] {
-            intervals.add(prefix.parse().expect("a prefix"));
-        }
-        intervals.firsts.sort_unstable();
-        intervals.firsts.dedup();
-        let of = |text: &str| intervals.of(text.parse().expect("an address"));
-        for (one, other, is_same) in [
-            ("10.0.0.1", "10.0.255.255", true),
-            ("10.0.255.255", "10.1.0.0", false),
-            ("10.1.0.0", "10.1.2.2", true),
-            ("10.1.2.2", "10.1.2.3", false),
-            ("10.1.2.3", "10.1.2.4", false),
-            ("10.1.255.255", "10.2.0.0", false),
-            ("9.255.255.255", "10.0.0.0", false),
-            ("11.0.0.0", "255.255.255.255", true),
-            ("0.0.0.0", "::fffe:ffff:ffff", false),
-            ("255.255.255.255", "::1:0:0:0", false),
-            ("fd00::", "fdff:ffff::", true),
-            ("fd00::", "fe00::", false),
-            ("fe00::", "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", true),
-        ] {
-            assert_eq!(of(one) == of(other), is_same, "{one} {other}");
-        }
-    }
 }

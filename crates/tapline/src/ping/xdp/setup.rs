@@ -1,7 +1,7 @@
 //! What a run needs before its programs are loaded: checks, sizes, and the frame of a request.
 
 use bpf::{EchoProber, EchoProberError, EchoProberOptions, XdpAttachMode};
-use netlink::{IfIndex, Link, MacAddress};
+use netlink::{IfIndex, Link, LinkKind, MacAddress};
 use probe::targets::Targets;
 use probe::{COOKIE_BYTES, Forecast, ProbePlan, Prober};
 use rustix::io::Errno;
@@ -107,6 +107,18 @@ pub(super) fn require_mtu(
     }))
 }
 
+/// Returns the source MAC address of the requests. Refuses an interface without one, and a VLAN whose lower interface cannot be
+/// used: its index is that of another one in this namespace.
+pub(super) fn require_frames(link: &Link) -> Result<MacAddress, PingError> {
+    let name = || link.ifname().to_string();
+    let is_vlan = matches!(link.link_kind(), Some(LinkKind::Vlan(_)));
+    if is_vlan && link.lower_namespace.is_some() {
+        return Err(refused(XdpRefusal::LowerNamespace { link: name() }));
+    }
+    link.mac()
+        .ok_or_else(|| refused(XdpRefusal::NoMac { link: name() }))
+}
+
 /// Bytes of payload in the longest request that the interface sends.
 fn most_payload(is_ipv6: bool, link: &Link) -> usize {
     let mtu = link.mtu.map_or(usize::MAX, |mtu| mtu as usize);
@@ -123,6 +135,7 @@ pub(super) struct EchoSetup<'a> {
     pub plan: &'a ProbePlan,
     pub forecast: &'a Forecast,
     pub link: &'a Link,
+    pub mac: MacAddress,
     pub options: &'a PingOptions,
     pub start_ns: u64,
     pub hops: &'a NextHops,
@@ -142,9 +155,7 @@ pub(super) struct EchoSender {
 impl EchoSetup<'_> {
     /// Opens the requested way for requests, or the fastest that the driver has. Loads and attaches the programs.
     pub fn open(&self) -> Result<EchoSender, PingError> {
-        let mac = self.link.mac();
-        let mac = mac.ok_or_else(|| refused(XdpRefusal::NoMac { link: self.name() }))?;
-        let frames = [false, true].map(|is_ipv6| self.frame(is_ipv6, mac));
+        let frames = [false, true].map(|is_ipv6| self.frame(is_ipv6, self.mac));
         let families = [&frames[0], &frames[1]].map(Option::is_some);
         let has_live_frames = match self.options.send_path {
             SendPath::Auto => sends_xdp_frames(self.egress()) == Some(true),

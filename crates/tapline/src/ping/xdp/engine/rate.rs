@@ -16,6 +16,7 @@ pub(super) struct RateMeter {
     /// Probes that are due together.
     group: u32,
     has_prefix_rate: bool,
+    has_uplink_limit: bool,
     first_ns: Option<u64>,
     last_ns: u64,
     taken: u64,
@@ -35,6 +36,8 @@ pub(super) enum Idle {
     Neighbours,
     /// No more probes in flight can be tracked.
     Flight,
+    /// The interface is down.
+    Interface,
 }
 
 /// Nanoseconds.
@@ -58,6 +61,7 @@ impl RateMeter {
             asked_pps: (is_uniform && pps.is_finite()).then_some(pps),
             group: forecast.group,
             has_prefix_rate: options.prefix_pps.is_some(),
+            has_uplink_limit: false,
             first_ns: None,
             last_ns: 0,
             taken: 0,
@@ -71,6 +75,11 @@ impl RateMeter {
     /// Targets have changed: the rate that they ask for is not known any more.
     pub fn changed(&mut self) {
         self.asked_pps = None;
+    }
+
+    /// The rate is that of an uplink from now on.
+    pub fn limit_by_uplink(&mut self) {
+        self.has_uplink_limit = true;
     }
 
     /// A probe is taken from the schedule.
@@ -99,6 +108,7 @@ impl RateMeter {
             Idle::Schedule => {}
             Idle::Neighbours => self.recent.neighbours += away_ns,
             Idle::Flight => self.recent.flight += away_ns,
+            Idle::Interface => self.recent.interface += away_ns,
         }
     }
 
@@ -130,7 +140,9 @@ impl RateMeter {
         };
         let limit = match self.limit(span_ns) {
             // As fast as possible is no rate that could be compared.
-            Some(RateLimit::InFlight) if self.asked_pps.is_none() => Some(RateLimit::InFlight),
+            limit @ Some(RateLimit::InFlight | RateLimit::Uplink) if self.asked_pps.is_none() => {
+                limit
+            }
             limit => limit.filter(|_| !rate.is_reached()),
         };
         PingRate { limit, ..rate }
@@ -138,7 +150,9 @@ impl RateMeter {
 
     fn limit(&self, span_ns: f64) -> Option<RateLimit> {
         let is_much = |ns: u64| ns as f64 > SHARE * span_ns;
-        if is_much(self.waited.neighbours) {
+        if self.has_uplink_limit {
+            Some(RateLimit::Uplink)
+        } else if is_much(self.waited.neighbours) {
             Some(RateLimit::Neighbours)
         } else if is_much(self.waited.flight) {
             Some(RateLimit::InFlight)

@@ -55,6 +55,10 @@ impl XdpEngine {
                     return;
                 }
             }
+            // Without its interface, a sweep has no routes.
+            Way::None(libc::ENETUNREACH) if self.waits_for_link(now_ns) => {
+                return self.put_back(probe);
+            }
             Way::None(error) => {
                 self.rate.took(now_ns);
                 return self.refuse(probe, SendFailure::Refused, error, now_ns, observe);
@@ -62,6 +66,12 @@ impl XdpEngine {
         }
         self.rate.took(now_ns);
         self.due[is_ipv6].push((probe.target, probe.number()));
+    }
+
+    /// Issues a probe again once the interface is up.
+    fn put_back(&mut self, probe: Probe) {
+        self.prober.hold(probe);
+        self.prober.requeue(probe);
     }
 
     /// Reports that a probe is not sent, with an error of the kernel.
@@ -109,10 +119,15 @@ impl XdpEngine {
             rest = left;
             let Some(error) = error else { continue };
             let full_ns = now_ns - *full_since_ns.get_or_insert(now_ns);
-            if full_ns > MAX_FULL_NS || stalled_ns > MAX_STALLED_NS {
-                if let Some(frames) = &mut self.frames {
-                    frames.cancel();
+            if is_down(&error) && self.waits_for_link(now_ns) {
+                self.cancel_frames();
+                for probe in rest.iter().copied().map(probe) {
+                    self.put_back(probe);
                 }
+                break;
+            }
+            if full_ns > MAX_FULL_NS || stalled_ns > MAX_STALLED_NS {
+                self.cancel_frames();
                 let error = error.raw_os_error().unwrap_or(libc::ENOBUFS);
                 for probe in rest.iter().copied().map(probe) {
                     self.refuse(probe, SendFailure::QueueFull, error, now_ns, observe);
@@ -128,6 +143,13 @@ impl XdpEngine {
         let mut due = due;
         due.clear();
         self.due[usize::from(is_ipv6)] = due;
+    }
+
+    /// Gives up the frames that wait.
+    fn cancel_frames(&mut self) {
+        if let Some(frames) = &mut self.frames {
+            frames.cancel();
+        }
     }
 
     /// Sends the first of `probes`. Returns how many were taken, at least one.
@@ -151,6 +173,14 @@ impl XdpEngine {
             (sent, _) => Ok(sent as usize),
         }
     }
+}
+
+/// Whether an error may be that of an interface that is down, or whose other end is.
+fn is_down(error: &io::Error) -> bool {
+    matches!(
+        Errno::from_io_error(error),
+        Some(Errno::NETDOWN | Errno::NXIO | Errno::NODEV)
+    )
 }
 
 fn probe((target, number): (u32, u32)) -> Probe {

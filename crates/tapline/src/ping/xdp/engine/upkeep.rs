@@ -3,6 +3,7 @@
 use probe::Prober;
 
 use super::super::hop_pass::{HopPass, REFRESH_NS, set_targets};
+use super::super::uplink_guard::UplinkGuard;
 use super::XdpEngine;
 use crate::ping::event::{PingEvent, TargetChange};
 
@@ -28,24 +29,20 @@ impl XdpEngine {
             observe(PingEvent::Ended { target }, &self.prober);
         }
         let changed = &mut self.changed;
-        let mut is_any_removed = false;
         let mut note = |event, prober: &Prober| {
-            match event {
-                PingEvent::TargetChange {
-                    target,
-                    change: TargetChange::Added | TargetChange::Address { .. },
-                } => changed.push(target),
-                PingEvent::TargetChange {
-                    change: TargetChange::Removed { .. },
-                    ..
-                } => is_any_removed = true,
-                _ => {}
+            if let PingEvent::TargetChange {
+                target,
+                change:
+                    TargetChange::Added | TargetChange::Address { .. } | TargetChange::Removed { .. },
+            } = event
+            {
+                changed.push(target);
             }
             observe(event, prober);
         };
         self.changes.apply(&mut self.prober, &mut note);
         self.changed.extend(self.changes.resettled());
-        if is_any_removed || !self.changed.is_empty() {
+        if !self.changed.is_empty() {
             self.rate.changed();
         }
         let targets = self.prober.targets();
@@ -62,7 +59,9 @@ impl XdpEngine {
         observe: &mut impl FnMut(PingEvent, &Prober),
     ) -> u64 {
         self.follow_routes(now_ns);
-        if now_ns >= self.next_refresh_ns && self.hops.has_unconfirmed() {
+        // While the interface is down, nobody would answer.
+        let has_unconfirmed = self.hops.has_unconfirmed() && !self.link.hold.is_held();
+        if now_ns >= self.next_refresh_ns && has_unconfirmed {
             self.hops.refresh();
             self.next_refresh_ns = now_ns + REFRESH_NS;
         }
@@ -72,30 +71,44 @@ impl XdpEngine {
             let tick_ns = self.tick_ns.unwrap_or(u64::MAX).max(1);
             self.next_tick_ns = now_ns.saturating_add(tick_ns);
         }
-        let refresh_ns = if self.hops.has_unconfirmed() {
+        let refresh_ns = if has_unconfirmed && self.hops.has_unconfirmed() {
             self.next_refresh_ns
         } else {
             u64::MAX
         };
-        let pass_ns = self.pass.next_ns(self.prober.targets().len());
-        let neighbours_ns = self.hops.next_ns();
-        [self.next_tick_ns, refresh_ns, neighbours_ns]
+        let pass_ns = if self.has_frozen_hops() {
+            u64::MAX
+        } else {
+            self.pass.next_ns(self.prober.targets().len())
+        };
+        let neighbours_ns = self.hops.next_ns(self.link.hold.is_held());
+        let guard = self.link.guard.as_ref();
+        let uplink_ns = guard.map_or(u64::MAX, UplinkGuard::next_ns);
+        [self.next_tick_ns, refresh_ns, neighbours_ns, uplink_ns]
             .into_iter()
             .fold(pass_ns, u64::min)
     }
 
+    /// Whether targets keep their hops although routes may have changed: those of a sweep while its interface is down.
+    fn has_frozen_hops(&self) -> bool {
+        self.link.hold.is_held() && self.link.hold.is_down()
+    }
+
     /// Writes the hops of some targets after routes have changed. A pass over all of them takes many calls.
     fn follow_routes(&mut self, now_ns: u64) {
+        if self.has_frozen_hops() {
+            return;
+        }
         let count = self.prober.targets().len();
         if self.pass.next >= count {
             if !self.pass.is_due || now_ns < self.pass.not_before_ns {
                 return;
             }
-            self.hops.forget_routes();
+            let again_ns = self.hops.forget_routes(now_ns);
             self.pass = HopPass {
                 next: 0,
-                is_due: false,
-                not_before_ns: now_ns + PASS_NS,
+                is_due: again_ns.is_some(),
+                not_before_ns: again_ns.unwrap_or(0).max(now_ns + PASS_NS),
             };
         }
         let most_lookups = self.hops.lookups() + LOOKUPS_AT_ONCE;
@@ -106,6 +119,9 @@ impl XdpEngine {
             let targets = self.prober.targets();
             set_targets(&mut self.echo, &mut self.hops, targets, numbers);
             self.pass.next = next;
+        }
+        if self.pass.next >= count && !self.pass.is_due {
+            self.link.hold.routes_known(!self.hops.is_empty());
         }
     }
 }

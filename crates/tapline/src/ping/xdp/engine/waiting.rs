@@ -24,8 +24,10 @@ impl XdpEngine {
         observe: &mut impl FnMut(PingEvent, &Prober),
     ) {
         let (echo, answers) = (&mut self.echo, &mut self.answers);
+        let is_held = self.link.hold.is_held();
         self.hops.follow(
             now_ns,
+            is_held,
             |hop, mac, source| echo.set_hop(hop, mac.0, source),
             |neighbour, answer| answers.push((neighbour, answer)),
         );
@@ -44,6 +46,8 @@ impl XdpEngine {
                         }
                         self.prober.requeue(probe);
                     }
+                    // Nobody could answer.
+                    Err(_) if is_held => self.prober.requeue(probe),
                     Err(_) if self.has_other_way(probe, neighbour) => self.prober.requeue(probe),
                     Err(error) => {
                         if self.prober.resume(probe, now_ns) {

@@ -1,0 +1,133 @@
+//! What a run follows of its interface: whether it is there and up, its MAC address, and whether it becomes an uplink.
+
+use std::io;
+
+use netlink::{IfIndex, Link, MacAddress, Netlink};
+use probe::Prober;
+use rustix::io::Errno;
+
+use super::super::link_hold::LinkHold;
+use super::super::routes::is_up;
+use super::super::uplink_guard::{MAX_UPLINK_PPS, UplinkGuard};
+use super::XdpEngine;
+use crate::ping::event::PingEvent;
+
+/// The interface of a run.
+#[derive(Debug)]
+pub(super) struct FollowedLink {
+    netlink: Netlink,
+    index: IfIndex,
+    /// That of the requests.
+    mac: MacAddress,
+    /// Whether it may have changed since it was read.
+    is_unread: bool,
+    /// When a refused probe was the occasion to read it.
+    checked_ns: u64,
+    pub hold: LinkHold,
+    pub guard: Option<UplinkGuard>,
+}
+
+impl FollowedLink {
+    /// `link`, whose address is `mac`, was read before changes were noted.
+    pub fn new(
+        netlink: Netlink,
+        link: &Link,
+        mac: MacAddress,
+        is_single: bool,
+        guard: Option<UplinkGuard>,
+    ) -> Self {
+        Self {
+            netlink,
+            index: link.ifindex(),
+            mac,
+            is_unread: true,
+            checked_ns: u64::MAX,
+            hold: LinkHold::new(is_single),
+            guard,
+        }
+    }
+}
+
+impl XdpEngine {
+    /// Reads what the kernel has notified of.
+    pub(super) fn read_news(&mut self, now_ns: u64) {
+        let guard = &mut self.link.guard;
+        let news = self.hops.read_changes(|route| {
+            if let Some(guard) = guard {
+                guard.note_route(route);
+            }
+        });
+        if !news.has_changed {
+            return;
+        }
+        self.pass.is_due = true;
+        if let Some(guard) = guard {
+            guard.note(&news);
+        }
+        self.link.is_unread |= news.has_link_changed || news.is_lost;
+        if news.has_link_been_down {
+            self.link.hold.note_down(now_ns);
+        }
+    }
+
+    /// Reads the interface again if it may have changed. Requests have its MAC address from now on.
+    ///
+    /// # Errors
+    /// ENODEV if it was removed.
+    pub(super) fn follow_link(&mut self, now_ns: u64) -> io::Result<()> {
+        if !self.link.is_unread {
+            return Ok(());
+        }
+        let link = match self.link.netlink.link(self.link.index) {
+            Ok(link) => link,
+            Err(error) if error.is_absence() => return Err(Errno::NODEV.into()),
+            // A later round reads it.
+            Err(_) => return Ok(()),
+        };
+        self.link.is_unread = false;
+        if let Some(mac) = link.mac().filter(|mac| *mac != self.link.mac) {
+            self.echo.set_mac(mac.0)?;
+            if let Some(frames) = &mut self.frames {
+                frames.set_mac(mac);
+            }
+            self.link.mac = mac;
+        }
+        if self.link.hold.set_up(is_up(&link), now_ns) {
+            // Without the usual pause: the routes are looked up as soon as they are back.
+            self.pass.not_before_ns = now_ns;
+        }
+        Ok(())
+    }
+
+    /// Whether a sweep waits for its interface. Asks the kernel whether that is up, once for each `now_ns`.
+    pub(super) fn waits_for_link(&mut self, now_ns: u64) -> bool {
+        if !self.is_single || self.link.checked_ns == now_ns {
+            return self.link.hold.is_held();
+        }
+        self.link.checked_ns = now_ns;
+        self.read_news(now_ns);
+        self.link.is_unread = true;
+        // If it is gone, the next round ends the run.
+        self.follow_link(now_ns).is_err() || self.link.hold.is_held()
+    }
+
+    /// Limits the rate once the interface has become an uplink.
+    pub(super) fn follow_uplinks(
+        &mut self,
+        now_ns: u64,
+        observe: &mut impl FnMut(PingEvent, &Prober),
+    ) {
+        let link = &mut self.link;
+        let Some(guard) = &mut link.guard else {
+            return;
+        };
+        if !guard.is_uplink(&mut link.netlink, link.index, now_ns) {
+            return;
+        }
+        self.link.guard = None;
+        self.prober.limit_rate(MAX_UPLINK_PPS);
+        self.rate.limit_by_uplink();
+        let pps = MAX_UPLINK_PPS;
+        observe(PingEvent::UplinkLimit { pps }, &self.prober);
+    }
+}

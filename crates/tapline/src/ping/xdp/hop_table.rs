@@ -1,0 +1,270 @@
+//! The places of next hops, which targets share and which are free again once no target has them.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+
+use netlink::MacAddress;
+
+/// A next hop: a neighbour and a source address. Those of one neighbour form a list, and the first one stands for it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Hop {
+    pub address: IpAddr,
+    /// Of the requests.
+    pub source: IpAddr,
+    /// The next one with this neighbour.
+    pub next: Option<u32>,
+    /// The last one that the kernel knew, unless it found out that nobody answers.
+    pub mac: Option<MacAddress>,
+    /// Why there is none, once that is known.
+    pub error: Option<i32>,
+    /// Whether the neighbour is in the kernel's table; always of those that are not the first one, and of free places.
+    pub is_listed: bool,
+    /// Whether the kernel has to confirm it.
+    pub is_stale: bool,
+    pub is_gateway: bool,
+    /// Targets that have it.
+    users: u32,
+}
+
+/// The hops by their numbers.
+#[derive(Debug)]
+pub(super) struct HopTable {
+    hops: Vec<Hop>,
+    /// Places of hops that no target has any more.
+    free: Vec<u32>,
+    /// The first hop of each neighbour.
+    numbers: HashMap<IpAddr, u32>,
+    /// Maximum number of hops.
+    most: u32,
+}
+
+impl HopTable {
+    /// An empty one with at most `most` places.
+    pub fn new(most: u32) -> Self {
+        Self {
+            hops: Vec::new(),
+            free: Vec::new(),
+            numbers: HashMap::new(),
+            most,
+        }
+    }
+
+    /// Number of places, free ones included.
+    pub fn len(&self) -> u32 {
+        self.hops.len() as u32
+    }
+
+    /// Maximum number of places.
+    #[inline]
+    pub fn most(&self) -> u32 {
+        self.most
+    }
+
+    pub fn set_most(&mut self, most: u32) {
+        self.most = most;
+    }
+
+    #[inline]
+    pub fn get(&self, number: u32) -> Option<&Hop> {
+        self.hops.get(number as usize)
+    }
+
+    pub fn get_mut(&mut self, number: u32) -> Option<&mut Hop> {
+        self.hops.get_mut(number as usize)
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &Hop> {
+        self.hops.iter()
+    }
+
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Hop> {
+        self.hops.iter_mut()
+    }
+
+    /// The first hop of a neighbour.
+    pub fn first_of(&self, neighbour: IpAddr) -> Option<u32> {
+        self.numbers.get(&neighbour).copied()
+    }
+
+    /// The hop by a neighbour from a source, if there is one.
+    pub fn find(&self, neighbour: IpAddr, source: IpAddr) -> Option<u32> {
+        let mut known = self.first_of(neighbour);
+        // At most as many as this host has addresses.
+        while let Some(number) = known {
+            let hop = self.get(number)?;
+            if hop.source == source {
+                return Some(number);
+            }
+            known = hop.next;
+        }
+        None
+    }
+
+    /// Adds a hop that has no target yet; `None` without room. It begins with what is known of its neighbour.
+    pub fn add(&mut self, address: IpAddr, source: IpAddr, is_gateway: bool) -> Option<u32> {
+        let number = self.free.last().copied().unwrap_or_else(|| self.len());
+        if number >= self.most {
+            return None;
+        }
+        self.free.pop();
+        let mut hop = Hop {
+            address,
+            source,
+            next: None,
+            mac: None,
+            error: None,
+            is_listed: false,
+            is_stale: false,
+            is_gateway,
+            users: 0,
+        };
+        let first = self.first_of(address);
+        if let Some(first) = first.and_then(|first| self.get_mut(first)) {
+            (hop.mac, hop.error, hop.is_listed) = (first.mac, first.error, true);
+            hop.next = first.next.replace(number);
+        } else {
+            self.numbers.insert(address, number);
+        }
+        match self.get_mut(number) {
+            Some(place) => *place = hop,
+            None => self.hops.push(hop),
+        }
+        Some(number)
+    }
+
+    /// A target has the hop `after` from now on, and had `before`, whose place is free if it was the last one.
+    pub fn change(&mut self, before: Option<u32>, after: Option<u32>) {
+        if before == after {
+            return;
+        }
+        if let Some(hop) = after.and_then(|after| self.get_mut(after)) {
+            hop.users += 1;
+        }
+        let Some(number) = before else { return };
+        // Hops that are lent have higher numbers.
+        let Some(hop) = self.get_mut(number) else {
+            return;
+        };
+        hop.users = hop.users.saturating_sub(1);
+        if hop.users == 0 {
+            self.free_place(number);
+        }
+    }
+
+    /// Takes a hop without targets out of the list of its neighbour. Nobody is asked for it any more.
+    fn free_place(&mut self, number: u32) {
+        let Some(gone) = self.get(number).copied() else {
+            return;
+        };
+        let first = self.first_of(gone.address);
+        if first == Some(number) {
+            self.numbers.remove(&gone.address);
+            if let Some(next) = gone.next {
+                self.numbers.insert(gone.address, next);
+            }
+            if let Some(first) = gone.next.and_then(|next| self.get_mut(next)) {
+                (first.is_listed, first.is_stale) = (gone.is_listed, gone.is_stale);
+            }
+        }
+        let mut before = first.filter(|first| *first != number);
+        // At most as many as this host has addresses.
+        while let Some(hop) = before.and_then(|before| self.get_mut(before)) {
+            if hop.next == Some(number) {
+                hop.next = gone.next;
+                break;
+            }
+            before = hop.next;
+        }
+        if let Some(hop) = self.get_mut(number) {
+            (hop.next, hop.mac, hop.error) = (None, None, None);
+            (hop.is_listed, hop.is_stale) = (true, false);
+        }
+        self.free.push(number);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn address(last: u8) -> IpAddr {
+        [10, 0, 0, last].into()
+    }
+
+    /// The sources of the hops of a neighbour, and whether each is listed.
+    fn list(table: &HopTable, neighbour: u8) -> Vec<(IpAddr, bool)> {
+        let first = table.first_of(address(neighbour));
+        let next = |number: &u32| table.get(*number).and_then(|hop| hop.next);
+        let numbers = std::iter::successors(first, next);
+        let hops = numbers.filter_map(|number| table.get(number));
+        hops.map(|hop| (hop.source, hop.is_listed)).collect()
+    }
+
+    #[test]
+    fn a_place_is_free_once_no_target_has_its_hop() {
+        let mut table = HopTable::new(4);
+        for round in 0..100 {
+            let gateway = address(round % 3);
+            let number = table.add(gateway, address(200), true).expect("room");
+            assert_eq!(table.find(gateway, address(200)), Some(number));
+            // Two targets get it, and lose it again.
+            table.change(None, Some(number));
+            table.change(None, Some(number));
+            table.change(Some(number), None);
+            assert_eq!(table.find(gateway, address(200)), Some(number));
+            table.change(Some(number), None);
+            assert_eq!(table.find(gateway, address(200)), None);
+            assert_eq!(table.len(), 1);
+            assert!(
+                table.get(number).expect("a place").is_listed,
+                "nobody is asked"
+            );
+        }
+        for number in 0..4 {
+            let added = table.add(address(number), address(200), false);
+            assert!(added.is_some_and(|number| number < 4));
+        }
+        assert_eq!(table.add(address(9), address(200), false), None);
+    }
+
+    /// Whichever of three sources goes first, the others stay, and one of them stands for the neighbour.
+    #[test]
+    fn the_other_sources_of_a_neighbour_stay() {
+        for gone in 0..3 {
+            let mut table = HopTable::new(8);
+            let sources = [201, 202, 203].map(address);
+            let numbers = sources.map(|source| {
+                let number = table.add(address(1), source, true).expect("room");
+                table.change(None, Some(number));
+                number
+            });
+            assert_eq!(list(&table, 1).len(), 3);
+            table.change(Some(numbers[gone]), Some(numbers[(gone + 1) % 3]));
+            let left = list(&table, 1);
+            assert_eq!(left.len(), 2);
+            assert!(left.iter().all(|(source, _)| *source != sources[gone]));
+            // The kernel is asked for the first one, as it was before.
+            assert_eq!(
+                left.iter()
+                    .map(|(_, is_listed)| *is_listed)
+                    .collect::<Vec<_>>(),
+                [false, true]
+            );
+            assert_eq!(table.find(address(1), sources[gone]), None);
+            assert_eq!(
+                table.add(address(2), address(201), false),
+                Some(numbers[gone])
+            );
+        }
+    }
+
+    /// Lent hops have numbers beyond the table.
+    #[test]
+    fn a_hop_that_was_lent_has_no_place() {
+        let mut table = HopTable::new(8);
+        let number = table.add(address(1), address(200), false).expect("room");
+        table.change(Some(9), Some(number));
+        table.change(Some(number), Some(9));
+        assert_eq!(table.add(address(2), address(200), false), Some(number));
+    }
+}

@@ -1,0 +1,26 @@
+//! What is known of the way to a target.
+
+use std::net::IpAddr;
+
+/// How a target is reached, and from which address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum RouteKind {
+    Gateway {
+        gateway: IpAddr,
+        source: IpAddr,
+    },
+    OnLink {
+        source: IpAddr,
+    },
+    /// Here: frames on the interface leave this host.
+    Local,
+    /// By another interface, not at all, or without a source address.
+    None,
+}
+
+impl RouteKind {
+    /// Whether the interface reaches it.
+    pub fn is_by_link(self) -> bool {
+        matches!(self, Self::Gateway { .. } | Self::OnLink { .. })
+    }
+}

@@ -1,0 +1,301 @@
+//! What a run by XDP follows of its interface: that it goes down and up, its MAC address, and that it becomes an uplink.
+
+use std::collections::BTreeSet;
+use std::os::fd::OwnedFd;
+use std::time::{Duration, Instant};
+
+use lab::{Host, Net};
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, Protocol, RecvFlags, SocketType, recv, socket};
+use tapline::ping::{Ended, PingError, PingEvent, RateLimit, XdpAttachMode};
+use tapline::send::SendPath;
+
+use crate::ping_xdp::xdp;
+use crate::send_paths::pass_all;
+use crate::support::ping::{complete, open, try_open};
+
+/// Probes per second to an uplink.
+const MAX_UPLINK_PPS: f64 = 10_000.0;
+/// Both ways for requests.
+const PATHS: [SendPath; 2] = [SendPath::LiveFrames, SendPath::Xdp];
+
+/// Half of the addresses, as VPNs route them, is as good as a default route.
+#[test]
+fn a_fast_run_by_a_route_to_half_of_the_addresses_is_refused() {
+    for route in ["0.0.0.0/1 via 10.1.0.2", "-6 8000::/1 via fd00:1::2"] {
+        let [left, _right] = Net::new().pair();
+        assert!(try_open(&left, &xdp(1), "10.1.0.2").is_ok());
+        left.ip(&match route.strip_prefix("-6 ") {
+            Some(route) => format!("-6 route add {route}"),
+            None => format!("route add {route}"),
+        });
+        let error = try_open(&left, &xdp(1), "10.1.0.2").expect_err("it is refused");
+        assert!(matches!(error, PingError::Uplink { link } if link == "left0"));
+    }
+}
+
+/// Lines of ip(8) that make the interface an uplink: by a route, and by a bridge that has one.
+const BECOMES_UPLINK: [&[&str]; 3] = [
+    &["route add default via 10.1.0.2"],
+    &["-6 route add 2000::/3 via fd00:1::2"],
+    &["link set left0 master br0"],
+];
+
+/// The requests are those that the responder has counted.
+#[test]
+fn a_run_whose_interface_becomes_an_uplink_goes_on_slowly() {
+    for lines in BECOMES_UPLINK {
+        let [left, right] = Net::new().pair();
+        left.ip("link add br0 type bridge");
+        left.ip("link set br0 up");
+        left.ip("route add 128.0.0.0/1 dev br0");
+        let options = tapline::ping::respond("right0").mode(XdpAttachMode::Native);
+        let responder = right.run(|| options.open()).unwrap();
+        let mut options = xdp(1);
+        options.count = None;
+        options.rate_pps = Some(100_000);
+        options.duration = Some(Duration::from_secs(20));
+        let ping = open(&left, &options, "10.1.0.2");
+        let stopper = ping.stopper();
+        let (mut is_changed, mut limited) = (false, None);
+        let mut ticks = 0;
+        let summary = complete(ping, |event, statistics| {
+            let sent = statistics.total().sent;
+            if !is_changed && sent > 5000 {
+                is_changed = true;
+                for line in lines {
+                    left.ip(line);
+                }
+            }
+            match event {
+                PingEvent::UplinkLimit { pps: 10_000 } => limited = Some((sent, Instant::now())),
+                PingEvent::Tick { .. } if limited.is_some() => {
+                    ticks += 1;
+                    if ticks == 50 {
+                        stopper.stop();
+                    }
+                }
+                _ => {}
+            }
+        });
+        let (before, since) = limited.expect("it is noticed");
+        let most = MAX_UPLINK_PPS * since.elapsed().as_secs_f64();
+        let sent = summary.statistics.total().sent;
+        let more = (sent - before) as f64;
+        // Those of 10 ms on which the schedule catches up.
+        assert!(more > 0.0 && more <= most + 101.0, "{more} of {most}");
+        let rate = summary.rate.expect("a rate");
+        assert_eq!(rate.limit, Some(RateLimit::Uplink), "{rate:?}");
+        assert_eq!(responder.finish().unwrap().counts.answered, sent);
+    }
+}
+
+/// With consent, or slow enough, nothing happens. A route that is no wide one changes nothing either.
+#[test]
+fn consent_holds_while_the_run_lasts() {
+    let [left, right] = Net::new().pair();
+    let options = tapline::ping::respond("right0").mode(XdpAttachMode::Native);
+    let _responder = right.run(|| options.open()).unwrap();
+    for (allow_uplink, rate_pps, to) in [
+        (true, None, "default"),
+        (false, Some(10_000), "default"),
+        (false, None, "10.0.0.0/8"),
+    ] {
+        let mut options = xdp(1);
+        options.count = None;
+        (options.allow_uplink, options.rate_pps) = (allow_uplink, rate_pps);
+        options.duration = Some(Duration::from_secs(20));
+        let ping = open(&left, &options, "10.1.0.2");
+        let stopper = ping.stopper();
+        let mut ticks = 0;
+        let summary = complete(ping, |event, _| {
+            assert!(!matches!(event, PingEvent::UplinkLimit { .. }));
+            if matches!(event, PingEvent::Tick { .. }) {
+                ticks += 1;
+                match ticks {
+                    5 => drop(left.ip(&format!("route add {to} via 10.1.0.2"))),
+                    30 => stopper.stop(),
+                    _ => {}
+                }
+            }
+        });
+        left.ip(&format!("route del {to}"));
+        assert_eq!(summary.ended, Ended::Stopped);
+    }
+}
+
+/// A packet socket that receives the frames of its host.
+struct Frames(OwnedFd);
+
+impl Frames {
+    fn open(host: &Host) -> Self {
+        let all = u32::from((libc::ETH_P_ALL as u16).to_be());
+        let all = Protocol::from_raw(all.try_into().expect("not zero"));
+        let open = || socket(AddressFamily::PACKET, SocketType::RAW, Some(all));
+        Self(host.run(open).expect("a packet socket"))
+    }
+
+    /// The source MAC addresses of the echo requests of IPv4 that have arrived.
+    fn sources(&self) -> BTreeSet<[u8; 6]> {
+        let mut found = BTreeSet::new();
+        let mut frame = [0; 256];
+        loop {
+            match recv(&self.0, &mut frame, RecvFlags::DONTWAIT) {
+                Ok(_) => {
+                    let is_request = frame[12..14] == [8, 0] && frame[23] == 1 && frame[34] == 8;
+                    let mac: [u8; 6] = frame[6..12].try_into().expect("six bytes");
+                    found.extend(is_request.then_some(mac));
+                }
+                Err(Errno::AGAIN) => return found,
+                Err(error) => panic!("{error}"),
+            }
+        }
+    }
+}
+
+/// Compared with what the other host receives.
+#[test]
+fn requests_have_the_mac_address_that_the_interface_has_now() {
+    const NEW: [u8; 6] = [2, 0, 0, 0, 0, 0x99];
+    for path in PATHS {
+        let [left, right] = Net::new().pair();
+        let _pass = pass_all(&right);
+        // The kernel finds the neighbour again after it has forgotten all.
+        left.ip("link set left0 arp on");
+        right.ip("link set right0 arp on");
+        let old = left.interface().mac.0;
+        let frames = Frames::open(&right);
+        let mut options = xdp(1);
+        options.count = None;
+        options.send_path = path;
+        options.interval = Duration::from_millis(5);
+        options.duration = Some(Duration::from_secs(20));
+        let ping = open(&left, &options, "10.1.0.2");
+        let stopper = ping.stopper();
+        let mut found = BTreeSet::new();
+        let summary = complete(ping, |event, _| {
+            if !matches!(event, PingEvent::Tick { .. }) {
+                return;
+            }
+            let before = found.len();
+            let sources = frames.sources();
+            // Once the other one is there, nothing leaves with the first one.
+            if before == 2 && sources == BTreeSet::from([NEW]) {
+                stopper.stop();
+            }
+            found.extend(sources);
+            if (before, found.len()) == (0, 1) {
+                left.ip("link set left0 address 02:00:00:00:00:99");
+            }
+        });
+        assert_eq!(found, BTreeSet::from([old, NEW]), "{path:?}");
+        assert_eq!(summary.ended, Ended::Stopped, "{path:?}: {summary}");
+    }
+}
+
+/// The routes of the targets are back some time after the interface is up. Each target is probed once, none is refused, and each
+/// is reported.
+#[test]
+fn a_sweep_waits_for_its_interface() {
+    const TARGETS: u64 = 2000;
+    for path in PATHS {
+        let [left, right] = Net::new().pair();
+        right.ip("route add local 10.64.0.0/16 dev lo");
+        let options = tapline::ping::respond("right0").mode(XdpAttachMode::Native);
+        let responder = right.run(|| options.open()).unwrap();
+        left.ip("route add 10.64.0.0/16 via 10.1.0.2");
+        let mut options = xdp(1);
+        options.send_path = path;
+        options.rate_pps = Some(5000);
+        options.timeout = Duration::from_millis(200);
+        let (mut ended, mut ticks, mut at_down) = (0, None, 0);
+        let ping = open(&left, &options, "10.64.0.0-10.64.7.207");
+        let summary = complete(ping, |event, statistics| {
+            let sent = statistics.total().sent;
+            match event {
+                PingEvent::Ended { .. } => ended += 1,
+                PingEvent::Tick { .. } => match &mut ticks {
+                    None if sent > 300 => {
+                        left.ip("link set left0 down");
+                        ticks = Some(0);
+                    }
+                    None => {}
+                    Some(ticks) => {
+                        *ticks += 1;
+                        match *ticks {
+                            2 => at_down = sent,
+                            40 => {
+                                assert_eq!(sent, at_down, "it waits");
+                                left.ip("link set left0 up");
+                                let mac = right.interface().mac;
+                                left.ip(&format!(
+                                    "neighbour replace 10.1.0.2 lladdr {mac} dev left0"
+                                ));
+                            }
+                            80 => {
+                                assert_eq!(sent, at_down, "it waits for the routes");
+                                left.ip("route add 10.64.0.0/16 via 10.1.0.2");
+                            }
+                            _ => {}
+                        }
+                    }
+                },
+                _ => {}
+            }
+        });
+        let total = summary.statistics.total();
+        assert_eq!((total.sent, total.local_drops), (TARGETS, 0), "{summary}");
+        assert_eq!(total.received + total.lost + total.late, TARGETS);
+        assert_eq!((ended, total.pending()), (TARGETS, 0), "{path:?}");
+        assert!(at_down < TARGETS, "it was down in the middle");
+        let answered = responder.finish().unwrap().counts.answered;
+        // Only what was on its way when the interface went down is lost.
+        assert!(answered >= total.received && answered <= TARGETS);
+        assert!(
+            total.received + total.late >= TARGETS - at_down,
+            "{summary}"
+        );
+    }
+}
+
+/// The other end is down: the interface has no carrier, and routes and addresses stay.
+#[test]
+fn a_sweep_waits_for_the_carrier() {
+    let [left, right] = Net::new().pair();
+    right.ip("route add local 10.64.0.0/16 dev lo");
+    left.ip("route add 10.64.0.0/16 via 10.1.0.2");
+    let options = tapline::ping::respond("right0").mode(XdpAttachMode::Native);
+    let _responder = right.run(|| options.open()).unwrap();
+    let mut options = xdp(1);
+    options.rate_pps = Some(5000);
+    options.timeout = Duration::from_millis(200);
+    let (mut ticks, mut at_down) = (None, 0);
+    let ping = open(&left, &options, "10.64.0.0-10.64.3.231");
+    let summary = complete(ping, |event, statistics| {
+        let sent = statistics.total().sent;
+        if !matches!(event, PingEvent::Tick { .. }) {
+            return;
+        }
+        match &mut ticks {
+            None if sent > 300 => {
+                right.ip("link set right0 down");
+                ticks = Some(0);
+            }
+            None => {}
+            Some(ticks) => {
+                *ticks += 1;
+                match *ticks {
+                    2 => at_down = sent,
+                    30 => {
+                        assert_eq!(sent, at_down, "it waits");
+                        right.ip("link set right0 up");
+                    }
+                    _ => {}
+                }
+            }
+        }
+    });
+    let total = summary.statistics.total();
+    assert_eq!((total.sent, total.local_drops), (1000, 0), "{summary}");
+    assert!((1..1000).contains(&at_down), "{at_down}");
+}
