@@ -245,6 +245,47 @@ fn addresses_are_followed_and_prefixes_count() {
     let _ = responder.finish().unwrap();
 }
 
+mod vrf {
+    use super::*;
+
+    /// Compared with what the kernel says is local there.
+    #[test]
+    fn the_addresses_of_a_vrf_are_answered_in_it() {
+        if crate::UML.has_run() {
+            return;
+        }
+        let pair = Pair::new();
+        let to = |address: [u8; 4]| {
+            let frame = frame(&pair).ipv4(pair.left.interface().v4, address.into());
+            frame.echo_request(7, 1).payload(&[1; 30])
+        };
+        let frames = [to([10, 1, 0, 2]), to([192, 0, 2, 9])];
+        // Another address of the host, outside of the VRF.
+        pair.right.ip("address add 192.0.2.9/32 dev lo");
+        let mut responder = respond(&pair, None);
+        pair.left.send(&frames);
+        assert_eq!(numbers(responder.counts().unwrap())[..1], [2]);
+        for line in [
+            "link add red type vrf table 100",
+            "link set red up",
+            "link set right0 master red",
+        ] {
+            pair.right.ip(line);
+        }
+        let local = pair.right.ip("route show table 100 type local");
+        assert!(
+            local.contains("10.1.0.2") && !local.contains("192.0.2.9"),
+            "{local}"
+        );
+        pair.right.run(|| responder.refresh()).unwrap();
+        pair.left.send(&frames);
+        let [answered, .., passed] = numbers(responder.counts().unwrap());
+        assert_eq!(answered, 3);
+        assert!(passed >= 1, "the other one goes to the kernel");
+        let _ = responder.finish().unwrap();
+    }
+}
+
 #[test]
 fn another_mac_address_of_the_interface_is_followed() {
     let pair = Pair::new();

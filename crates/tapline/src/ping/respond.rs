@@ -10,7 +10,9 @@ use std::time::{Duration, Instant};
 use bpf::{
     EchoAnswerCounts, EchoResponder, EchoResponderOptions, XdpAttachMode, XdpMode, XdpProgramError,
 };
-use netlink::{IfIndex, MacAddress, Netlink, NetlinkError, Route, RouteTable, RouteType};
+use netlink::{
+    IfIndex, Link, MacAddress, Netlink, NetlinkError, PortKind, Route, RouteTable, RouteType,
+};
 use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
 
@@ -257,7 +259,8 @@ impl Responder {
     }
 
     /// Reads the MAC address of the interface again, and the addresses of this host: those of `ip route show table local type
-    /// local`. Loopback addresses are not answered.
+    /// local`, or those of the VRF that the interface is in (`ip route show vrf NAME type local`). Loopback addresses are not
+    /// answered.
     ///
     /// # Errors
     /// [`RespondError`]. A list that changes while it is read is used as it is.
@@ -275,7 +278,7 @@ impl Responder {
             set.map_err(|source| RespondError::Map { source })?;
             self.mac = mac;
         }
-        let local = Route::new().table(RouteTable::Local);
+        let local = Route::new().table(local_table(&link));
         let routes = self.netlink.list(&local)?.items;
         let prefixes = routes
             .iter()
@@ -364,6 +367,17 @@ impl fmt::Display for RespondSummary {
             }
         }
         Ok(())
+    }
+}
+
+/// The table with the addresses of this host for packets that arrive on `link`.
+///
+/// # Source
+/// `l3mdev_fib_table`, net/l3mdev/l3mdev.c: a VRF has them in its own table.
+fn local_table(link: &Link) -> RouteTable {
+    match link.port_kind() {
+        Some(PortKind::Vrf(port)) => port.table.map_or(RouteTable::Local, RouteTable::from),
+        _ => RouteTable::Local,
     }
 }
 
