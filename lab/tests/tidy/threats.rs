@@ -1,4 +1,4 @@
-//! The tests that docs/threat-model.md and SECURITY.md name, as `crate module::test`, and their targets of the Makefile.
+//! The tests that docs/threat-model.md names, as `crate module::test`, and their targets of the Makefile.
 
 use crate::tidy::source::Source;
 
