@@ -1,6 +1,6 @@
 //! The process that looks up the processes of `capture --who`.
 //!
-//! That takes the rights to trace processes and to read any file, and Landlock would hide the processes of others. The process
+//! Looking them up requires the rights to trace processes and to read any file, and Landlock would hide the processes of others. The process
 //! that parses packets has neither right, and asks this one by the number of a socket. This one only reads: no file can be
 //! opened for writing.
 

@@ -16,7 +16,7 @@ use object_store::{ClientConfigKey, Error as StoreError, ObjectStore, PutOptions
 
 use super::environment::{AZURE_EMULATOR, is_on};
 use super::journal::{self, Journal, Upload};
-use super::queue::{UploadFailure, FailureKind};
+use super::queue::{FailureKind, UploadFailure};
 use super::settings;
 use super::url::{ObjectUrl, Service};
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tokio::runtime;
 
 use super::attempts::Attempts;
-use super::queue::{Queue, UploadFailure, FailureKind};
+use super::queue::{FailureKind, Queue, UploadFailure};
 use super::store::{Store, UploadError};
 
 /// Uploads the files of a queue.

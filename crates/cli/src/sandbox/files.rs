@@ -123,11 +123,11 @@ fn enforce(sandbox: &Sandbox) -> Result<Option<FileRules>, Failed> {
         rules = rules.add_rule(NetPort::new(port, AccessNet::ConnectTcp))?;
     }
     let status = rules.restrict_self()?;
-    Ok(match (status.ruleset, status.landlock) {
-        (RulesetStatus::NotEnforced, _) => None,
-        (_, LandlockStatus::Available { effective_abi, .. }) => Some(FileRules(effective_abi)),
+    let rules = match status.landlock {
+        LandlockStatus::Available { effective_abi, .. } => Some(FileRules(effective_abi)),
         _ => None,
-    })
+    };
+    Ok(rules.filter(|_| status.ruleset != RulesetStatus::NotEnforced))
 }
 
 /// The directory in which a file appears that takes the place of [`NAME_SERVERS`], and to whose files a rule has to apply: that of

@@ -25,7 +25,6 @@ use crate::failure::{Exit, Failure};
 use crate::moment::local_zone;
 use crate::output::is_stdout;
 use crate::privilege;
-use files::FileRules;
 
 #[cfg(feature = "objects")]
 pub use calls::UPLOADS;
@@ -61,12 +60,12 @@ pub struct Sandbox {
 #[derive(Clone, Copy, Debug)]
 pub struct Enforced {
     /// How much of Landlock; `None` without it.
-    landlock: Option<FileRules>,
+    landlock: Option<files::FileRules>,
     seccomp: bool,
 }
 
 impl Enforced {
-    /// That of `--no-sandbox`.
+    /// What applies with `--no-sandbox`.
     const NOTHING: Self = Self {
         landlock: None,
         seccomp: false,

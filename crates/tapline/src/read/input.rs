@@ -357,7 +357,7 @@ pub(super) struct CopiedSection {
 }
 
 impl CopiedSection {
-    /// That of a single input; of several, what they have in common, and the comments of all.
+    /// The section of a single input; of several, what they have in common, and the comments of all.
     pub(super) fn of(inputs: &[Input]) -> Self {
         let headers: Vec<_> = inputs.iter().map(|input| input.reader.header()).collect();
         let section = common_section(&headers);

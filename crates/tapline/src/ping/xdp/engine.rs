@@ -22,10 +22,10 @@ use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
 
-use self::following::FollowedLink;
 use self::rate::{Idle, RateMeter};
 use super::af_xdp::FrameSender;
 use super::counters::Counters;
+use super::followed_link::FollowedLink;
 use super::hop_pass::{HopPass, REFRESH_NS, set_targets};
 use super::hops::{HopOptions, NextHops};
 use super::setup::{EchoSender, EchoSetup, check, refused, require_frames, require_mtu, room};

@@ -53,7 +53,7 @@ pub(super) struct NextHops {
     link: IfIndex,
     routes: Routes,
     neighbours: Neighbours,
-    /// Those that are lent follow.
+    /// The hops that are lent follow.
     hops: HopTable,
     /// Hops whose neighbour was known when they were added.
     added: Vec<u32>,

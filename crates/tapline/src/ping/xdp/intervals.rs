@@ -21,7 +21,7 @@ const MAX_ADDED: usize = 65_536;
 pub(super) struct Intervals {
     /// The first address of each, ascending, with IPv4 mapped to IPv6. The first one is 0.
     firsts: Vec<u128>,
-    /// Those that were looked up, by their first address.
+    /// The intervals that were looked up, by their first address.
     kinds: HashMap<u128, IntervalKind>,
     /// The interval of the latest address, if one route serves it: its first number, that of the next one, and the route.
     latest_same: Option<(u128, u128, RouteKind)>,
@@ -41,7 +41,7 @@ pub(super) enum IntervalKind {
 }
 
 impl Intervals {
-    /// Those of the routes of all tables, of the destinations of rules, and of the sources that `link` offers.
+    /// Reads the intervals of the routes of all tables, of the destinations of rules, and of the sources that `link` offers.
     pub fn read(netlink: &mut Netlink, link: IfIndex) -> Result<Self, NetlinkError> {
         let mut new = Self {
             firsts: vec![0],
@@ -245,7 +245,7 @@ mod tests {
         text.parse().expect("an address")
     }
 
-    /// Those of routes to `words`.
+    /// The intervals of routes to `words`.
     fn intervals(words: &[&str]) -> Intervals {
         let mut intervals = Intervals {
             firsts: vec![0],

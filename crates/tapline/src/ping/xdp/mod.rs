@@ -3,6 +3,7 @@
 mod af_xdp;
 mod counters;
 mod engine;
+mod followed_link;
 mod hop_pass;
 mod hop_table;
 mod hops;

@@ -174,12 +174,12 @@ impl Session {
             let message = self.control.receive(AUTHENTICATION_BYTES_MAX, time);
             let (header, payload) = match message {
                 Ok(message) => message,
-                Err(error) => return Err(left(refusal, self.not_received(error))),
+                Err(error) => return Err(end_of(refusal, self.not_received(error))),
             };
             let given = match self.request(header, &payload)? {
                 Request::Authenticate(given) => given,
                 Request::Close | Request::Error(..) => {
-                    return Err(left(refusal, SessionEnd::Closed));
+                    return Err(end_of(refusal, SessionEnd::Closed));
                 }
                 _ => {
                     let text = "the first request has to be that of authentication".to_owned();
@@ -205,7 +205,7 @@ impl Session {
                     }
                     refusal = text;
                     let told = self.refuse(code, text);
-                    told.map_err(|end| left(refusal, end))?;
+                    told.map_err(|end| end_of(refusal, end))?;
                 }
             }
         }
@@ -501,7 +501,7 @@ impl Session {
 
 /// The end of a client that left before it was admitted. One that was refused an attempt, and made no further one, was refused:
 /// guessed passwords are counted, one a connection or several.
-fn left(refusal: &str, end: SessionEnd) -> SessionEnd {
+fn end_of(refusal: &str, end: SessionEnd) -> SessionEnd {
     match end {
         SessionEnd::Closed | SessionEnd::Late | SessionEnd::Connection(_)
             if !refusal.is_empty() =>

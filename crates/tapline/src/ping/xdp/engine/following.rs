@@ -2,51 +2,13 @@
 
 use std::io;
 
-use netlink::{IfIndex, Link, MacAddress, Netlink};
 use probe::Prober;
 use rustix::io::Errno;
 
-use super::super::link_hold::LinkHold;
 use super::super::routes::is_up;
-use super::super::uplink_guard::{MAX_UPLINK_PPS, UplinkGuard};
+use super::super::uplink_guard::MAX_UPLINK_PPS;
 use super::XdpEngine;
 use crate::ping::event::PingEvent;
-
-/// The interface of a run.
-#[derive(Debug)]
-pub(super) struct FollowedLink {
-    netlink: Netlink,
-    index: IfIndex,
-    /// That of the requests.
-    mac: MacAddress,
-    /// Whether it may have changed since it was read.
-    is_unread: bool,
-    /// When a refused probe was the occasion to read it.
-    checked_ns: u64,
-    pub hold: LinkHold,
-    pub guard: Option<UplinkGuard>,
-}
-
-impl FollowedLink {
-    /// `link`, whose address is `mac`, was read before changes were noted.
-    pub fn new(
-        netlink: Netlink,
-        link: &Link,
-        mac: MacAddress,
-        is_single: bool,
-        guard: Option<UplinkGuard>,
-    ) -> Self {
-        Self {
-            netlink,
-            index: link.ifindex(),
-            mac,
-            is_unread: true,
-            checked_ns: u64::MAX,
-            hold: LinkHold::new(is_single),
-            guard,
-        }
-    }
-}
 
 impl XdpEngine {
     /// Reads what the kernel has notified of.
