@@ -5,18 +5,17 @@ use std::fmt::Write as _;
 use clap::Command;
 
 /// The groups of [`COMMANDS`]. Objects of ip(8) and bridge(8) share a line.
-const TITLES: [&str; 5] = ["Packets", "Measurement", "Control", NETWORK, OBJECTS];
+const TITLES: [&str; 4] = ["Packets", "Measurement", NETWORK, OBJECTS];
 const NETWORK: &str = "Network configuration";
 const OBJECTS: &str = "Network objects, as in ip(8) and bridge(8)";
 
 /// The commands that help shows, by group.
-pub const COMMANDS: [&[&str]; 5] = [
+pub const COMMANDS: [&[&str]; 4] = [
     &[
-        "capture", "read", "flows", "report", "index", "send", "filter", "run", "serve",
+        "capture", "ctl", "read", "flows", "report", "index", "send", "filter", "run", "serve",
     ],
     &["count", "ping", "latency", "doctor", "demo"],
-    &["ctl", "ethtool"],
-    &["netns", "batch", "monitor", "explain"],
+    &["ethtool", "netns", "batch", "monitor", "explain"],
     &[
         "link", "addr", "route", "nexthop", "rule", "neigh", "fdb", "tuntap", "maddr", "vrf",
         "vlan", "mdb",
