@@ -56,7 +56,7 @@ fn an_interface_without_native_xdp_is_refused_or_copied_from_in_the_stack() {
     for (interface, place) in [("right0", "native"), ("lo", "generic")] {
         let mut running = spawn(scene.command(&format!("capture -i {interface} {RINGBUF}")));
         let line = running.error_line();
-        let start = format!("capturing on {interface}, incoming packets ({place} xdp-ringbuf, ");
+        let start = format!("capturing on {interface}, incoming packets (xdp-ringbuf, {place}, ");
         assert!(line.starts_with(&start), "{line}");
         let ended = running.stop();
         ended.exit(0);

@@ -175,7 +175,7 @@ fn what_a_back_end_cannot_do_is_refused_with_a_way_out() {
                 4,
                 "use --timestamp auto or software",
             ),
-            ("--mode drop --bpf program", 4, "give its expression"),
+            ("--mode drop --bpf program", 2, "give its expression"),
         ],
     );
 }

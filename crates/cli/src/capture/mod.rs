@@ -314,7 +314,9 @@ impl Start<'_> {
         // Interfaces that come up may have filters that count.
         let counts = self.args.sample.is_some() || capture.is_hotplug() || links.iter().any(counts);
         let mut needed = privilege::to_count(counts);
-        needed.set(privilege::ANY_FILE, makes_files(self.args));
+        // The directory of control groups can be read only, also for root.
+        let removes_group = self.args.own_sockets;
+        needed.set(privilege::ANY_FILE, makes_files(self.args) || removes_group);
         let restores = restores_settings(self.args, capture);
         needed.set(CapabilitySet::NET_ADMIN, restores);
         needed

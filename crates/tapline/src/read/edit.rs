@@ -16,10 +16,6 @@ use crate::key_log::KeyLog;
 /// Changes to a copy, which [`Read::write_to`](super::Read::write_to) makes.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is an option of its own"
-)]
 pub struct Edits {
     /// Comments that the first section gets in addition to its own.
     pub section_comments: Vec<String>,

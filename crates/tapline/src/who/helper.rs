@@ -126,13 +126,11 @@ impl ProcessHelper {
     pub(super) fn of_socket(&mut self, inode: u32) -> Option<Arc<Process>> {
         let connection = self.connection.as_mut()?;
         let sent = connection.write_all(&inode.to_le_bytes());
-        match sent.and_then(|()| read_reply(connection)) {
-            Ok(found) => found.map(|process| self.shared(process)),
-            Err(_) => {
-                self.connection = None;
-                None
-            }
-        }
+        let Ok(found) = sent.and_then(|()| read_reply(connection)) else {
+            self.connection = None;
+            return None;
+        };
+        found.map(|process| self.shared(process))
     }
 
     /// The same as before, if it has not changed.

@@ -280,7 +280,7 @@ pub(super) fn check_ping_sockets(paths: &SystemPaths, report: &mut Report) {
             "raw sockets permitted: all ping features available",
         ),
         (Err(_), Ok(())) => {
-            report.add_ability(PING_SOCKET, "ping sockets permitted: echo requests only")
+            report.add_ability(PING_SOCKET, "ping sockets permitted: echo requests only");
         }
         (Err(error), Err(_)) if error.kind() == io::ErrorKind::PermissionDenied => {
             let range = paths.sysctl(PING_GROUPS).ok().flatten();

@@ -68,13 +68,11 @@ impl RouteWatch {
                 continue;
             };
             for message in messages(datagram) {
-                match message {
-                    Ok(message) => note(RouteNotice::of(message)),
-                    Err(_) => {
-                        note(RouteNotice::Lost);
-                        break;
-                    }
-                }
+                let Ok(message) = message else {
+                    note(RouteNotice::Lost);
+                    break;
+                };
+                note(RouteNotice::of(message));
             }
         }
     }

@@ -41,7 +41,7 @@ impl UplinkGuard {
     }
 
     /// Notes other changes.
-    pub fn note(&mut self, news: &RouteNews) {
+    pub fn note(&mut self, news: RouteNews) {
         self.has_others |= news.has_others_changed;
         self.is_lost |= news.is_lost;
     }

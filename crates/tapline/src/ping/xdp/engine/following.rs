@@ -24,7 +24,7 @@ impl XdpEngine {
         }
         self.pass.is_due = true;
         if let Some(guard) = guard {
-            guard.note(&news);
+            guard.note(news);
         }
         self.link.is_unread |= news.has_link_changed || news.is_lost;
         if news.has_link_been_down {
