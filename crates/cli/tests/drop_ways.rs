@@ -40,7 +40,7 @@ fn a_busy_reader_takes_every_packet_and_says_how() {
     let ended = scene
         .capture_text("--mode drop --busy-poll=8 -w text.pcapng")
         .stop();
-    ended.assert_mentions("(copy mode, need-wakeup, busy polling up to 8 packets)");
+    ended.assert_mentions("native, copy mode, need-wakeup, busy polling up to 8 packets");
 }
 
 #[test]
