@@ -329,7 +329,7 @@ fn wrong_usage_and_what_does_not_go_is_one_line() {
     assert_refused(
         |line| filter(&host, line),
         &[
-            ("", 2, "<FILTER>"),
+            ("", 2, "missing argument: FILTER"),
             ("-y TOKENRING ip", 2, "such as EN10MB or RAW"),
             ("-y 70000 ip", 2, "such as EN10MB or RAW"),
             (

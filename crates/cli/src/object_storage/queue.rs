@@ -70,6 +70,7 @@ struct Entry {
 }
 
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 struct State {
     /// Oldest first.
     waiting: VecDeque<Entry>,

@@ -267,7 +267,7 @@ impl Store {
 /// A failure of the settings, with the variable of the credentials that are used.
 fn of_settings(service: Service, mut failure: UploadFailure) -> UploadFailure {
     if failure.text == "no items found" {
-        failure.text = "the credentials have no private key in PEM".to_owned();
+        "the credentials have no private key in PEM".clone_into(&mut failure.text);
     }
     if let Some(name) = settings::credentials(service) {
         failure.text = format!("{} (check {name})", failure.text);

@@ -253,7 +253,7 @@ pub fn output_faults(trace: &str, folder: &str) -> Vec<Fault> {
         let file = rest
             .split_once('<')
             .filter(|(number, _)| number.bytes().all(|byte| byte.is_ascii_digit()))
-            .and_then(|(_, rest)| Some(rest.split_once('>')?.0.strip_prefix(folder)?))
+            .and_then(|(_, rest)| rest.split_once('>')?.0.strip_prefix(folder))
             .filter(|file| !OTHER_FILES.contains(file));
         if let Some(file) = file
             && OUTPUT_CALLS.contains(&call)
