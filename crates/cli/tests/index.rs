@@ -238,7 +238,7 @@ fn damaged_stale_and_impossible_indexes_are_refused() {
             (&format!("index {other}"), 1, "cannot index"),
             ("index /nonexistent/file", 1, "No such file"),
             ("index /dev/null", 1, "only a regular file can be indexed"),
-            ("index", 2, "<FILE>"),
+            ("index", 2, "missing argument: FILE"),
         ],
     );
     assert!(!fs::exists(format!("{other}.index")).expect("it can be told"));
