@@ -122,7 +122,7 @@ fn wrong_usage_is_refused_before_anything_is_sent() {
             ),
             ("-f /dev/null", 2, "the list has no targets"),
             ("10.1.0.2 --exclude 10.0.0.0/8", 2, "excluded"),
-            ("-s 2 10.1.0.2", 2, "a number from 3 to 65507"),
+            ("-s 2 10.1.0.2", 2, "use 3 to 65507 bytes"),
             (
                 &format!("--exclude-file {list} 10.1.0.9"),
                 2,
@@ -157,7 +157,7 @@ fn wrong_usage_is_refused_before_anything_is_sent() {
             ("--json --csv 10.1.0.2", 2, "cannot be used with"),
             ("--backend ring 192.0.2.1", 2, "-I IF"),
             ("-W 0 10.1.0.2", 2, "timeout"),
-            ("", 2, "required"),
+            ("", 2, "missing argument: TARGET"),
             (
                 "-c 1 no.such.invalid",
                 2,
