@@ -457,7 +457,7 @@ fn what_cannot_be_a_report_is_refused() {
     assert_refused(
         run,
         &[
-            ("report", 2, "<FILE>"),
+            ("report", 2, "missing argument: FILE"),
             ("report -", 2, "-o FILE.html"),
             (
                 "report - - -o page.html",

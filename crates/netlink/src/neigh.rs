@@ -73,7 +73,7 @@ attribute_set! {
         @own parse_special_keyword;
         "to" dst: IpAddr = NDA_DST;
         "lladdr" lladdr: HardwareAddress = NDA_LLADDR;
-        /// NoReply probes. Read-only.
+        /// Unanswered probes. Read-only.
         probes @reported: u32 = NDA_PROBES;
         /// The bridge, bond or VRF of its link; a filter in queries only.
         "master" master: IfIndex = NDA_MASTER;
