@@ -414,7 +414,7 @@ fn what_cannot_be_sent_is_refused() {
     let refused = spawn(command).finish();
     assert_eq!(
         refused.refusal(3),
-        "cannot send on left0 by auto: cannot open a packet socket: Operation not permitted (needs CAP_NET_RAW; run with sudo or setcap)"
+        "cannot send on left0 by path auto: cannot open a packet socket: Operation not permitted (needs CAP_NET_RAW; run with sudo or setcap)"
     );
     // Files are opened before interfaces.
     let absent = spawn(tapline(&scene.left, "send -i none -r none.pcap")).finish();

@@ -91,7 +91,8 @@ const ROWS: &[Row] = &[
         0,
     ),
     row(
-        "capture -i lo -q --no-control -w DIR/one.pcapng -- sleep 1000",
+        // A command that ends with the capture, also with a killed one.
+        "capture -i lo -q --no-control -w DIR/one.pcapng -- sh -c 'exec tail -f --pid=$PPID /dev/null'",
         &[],
         0,
     ),
@@ -126,10 +127,15 @@ const ROWS: &[Row] = &[
     ),
 ];
 
-/// Waits until the thread that parses is restricted, which is the last step of setting up.
-fn is_set_up(running: &Running, line: &str) {
-    let main = || threads(running).remove("tapline");
-    wait::until(line, || main().is_some_and(|main| main.is_filtered));
+/// Waits until the thread that parses is restricted, and all others but those named.
+fn set_up(running: &Running, line: &str, unrestricted: &[&str]) {
+    wait::until(line, || {
+        let threads = threads(running);
+        let others = threads
+            .iter()
+            .all(|(name, thread)| thread.is_filtered || unrestricted.contains(&name.as_str()));
+        others && threads.contains_key("tapline")
+    });
 }
 
 #[track_caller]
@@ -165,7 +171,7 @@ fn no_thread_is_left_unrestricted() {
     for row in ROWS {
         let line = row.line.replace("DIR", folder);
         let running = spawn(tapline(&scene.right, &line));
-        is_set_up(&running, &line);
+        set_up(&running, &line, row.unrestricted);
         assert_restricted(&running, &line, row.unrestricted, row.kept);
     }
 }
