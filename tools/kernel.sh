@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # A kernel of Debian for tests of what no kernel at hand has: kernel.sh FOLDER [SUITE].
 # From the Debian mirror that this machine uses, by default its backports, unpacked into FOLDER and not installed: vmlinuz,
-# and modules with their order: those of WireGuard, veth and VLANs, and the device with hardware time stamps that
+# and modules with their order: those of WireGuard, veth, VLANs and VRFs, and the device with hardware time stamps that
 # lab/driver has the source of, compiled against the headers of that kernel. Kernels of other suites go without that device.
 set -euo pipefail
 
@@ -35,7 +35,7 @@ mkdir -p "$folder"
 cp "$work"/unpacked/boot/vmlinuz-* "$folder/vmlinuz"
 version=$(ls "$work/unpacked/lib/modules")
 depmod -b "$work/unpacked" "$version"
-for module in wireguard veth 8021q; do
+for module in wireguard veth 8021q vrf; do
     modprobe -d "$work/unpacked" -S "$version" --show-depends "$module"
 done | awk '$1 == "insmod" && !seen[$2]++ { print $2 }' |
     while read -r module; do

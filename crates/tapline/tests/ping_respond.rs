@@ -251,7 +251,7 @@ mod vrf {
     /// Compared with what the kernel says is local there.
     #[test]
     fn the_addresses_of_a_vrf_are_answered_in_it() {
-        if crate::UML.has_run() {
+        if crate::VM.has_run() {
             return;
         }
         let pair = Pair::new();
