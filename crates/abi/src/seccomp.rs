@@ -2,18 +2,17 @@
 
 use std::io;
 
-/// Installs a filter for the calling thread and the threads that it starts from now on. From then on, no program that they start
-/// gains privileges.
+/// Installs a seccomp filter for the calling thread and the threads that it starts later, and sets `no_new_privs` for them.
 ///
-/// Before Linux 5.16 a filter also turns off speculative execution that has nothing to do with it, unless the program asks for it
-/// to stay: each packet would cost up to a third more. Filters protect what is outside of this process, which such speculation
-/// does not reach.
+/// The filter leaves speculative execution as it is (`SECCOMP_FILTER_FLAG_SPEC_ALLOW`). Before Linux 5.16, filters without this flag
+/// turn on mitigations that slow down all code of the thread. The flag is safe here: the filter protects resources outside this
+/// process, which speculation inside it cannot reach.
 ///
 /// # Errors
-/// EINVAL if the kernel has no seccomp or `program` is none, EPERM if a container refuses the call, and others of prctl(2) and
+/// EINVAL if the kernel has no seccomp or `program` is not a valid filter, EPERM if a container refuses the call, and others of prctl(2) and
 /// seccomp(2).
 /// # Kernel
-/// Linux 3.17; the speculation stays from Linux 4.17 on.
+/// Linux 3.17; the flag is used from Linux 4.17 on.
 /// # Source
 /// `seccomp_set_mode_filter` and `seccomp_assign_mode`, kernel/seccomp.c; Documentation/admin-guide/hw-vuln/spectre.rst.
 #[doc(alias = "SECCOMP_SET_MODE_FILTER")]
@@ -29,14 +28,14 @@ pub fn install_filter(program: &[libc::sock_filter]) -> io::Result<()> {
         filter: program.as_ptr().cast_mut(),
     };
     match install(&program, libc::SECCOMP_FILTER_FLAG_SPEC_ALLOW) {
-        // The kernel does not know the flag.
+        // A kernel without the flag.
         Err(error) if error.raw_os_error() == Some(libc::EINVAL) => install(&program, 0),
         result => result,
     }
 }
 
 fn install(program: &libc::sock_fprog, flags: libc::c_ulong) -> io::Result<()> {
-    // SAFETY: the kernel copies as many instructions as `program` says, which its owner has, and writes nothing.
+    // SAFETY: the kernel reads `program.len` instructions, which the slice of the caller contains, and writes nothing.
     let result = unsafe {
         libc::syscall(
             libc::SYS_seccomp,

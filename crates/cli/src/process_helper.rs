@@ -1,8 +1,8 @@
 //! The process that looks up the processes of `capture --who`.
 //!
-//! Looking them up requires the rights to trace processes and to read any file, and Landlock would hide the processes of others. The process
-//! that parses packets has neither right, and asks this one by the number of a socket. This one only reads: no file can be
-//! opened for writing.
+//! Looking up processes requires `CAP_SYS_PTRACE` and `CAP_DAC_READ_SEARCH`, and Landlock would hide the processes of other users.
+//! The process that parses packets has neither capability: it sends the inode number of a socket to this process, which can open
+//! files only for reading.
 
 use std::env;
 use std::io;
@@ -23,12 +23,12 @@ use crate::{privilege, user};
 /// The hidden subcommand.
 const SUBCOMMAND: &str = "process-helper";
 
-/// The running process. Drop it after the connection, which ends it.
+/// The running process. It ends when the connection is dropped: drop that first.
 #[derive(Debug)]
 pub struct RunningHelper(Child);
 
 impl RunningHelper {
-    /// Starts it, and returns when it has read all processes.
+    /// Starts the process, and returns when it has read all of `/proc`.
     pub fn start(args: &CaptureArgs) -> Result<(Self, ProcessHelper), Failure> {
         Self::connected(args)
             .map_err(|error| Failure::job_on("cannot start the search for processes", &error))
@@ -47,7 +47,7 @@ impl RunningHelper {
         command.stdin(OwnedFd::from(theirs));
         command.stdout(Stdio::null()).stderr(Stdio::null());
         let mut helper = Self(command.spawn()?);
-        // It has the other end: without it, the end of the helper would not be seen.
+        // Closes our copy of the helper's end, so that we notice when the helper ends.
         drop(command);
         match ProcessHelper::connect(ours) {
             Ok(connection) => Ok((helper, connection)),
@@ -68,7 +68,7 @@ impl Drop for RunningHelper {
 
 /// Main function of the process.
 pub fn run(args: &HelperArgs) -> Result<Exit, Failure> {
-    // Signals of the terminal are for the capture, with which this one ends.
+    // Signals of the terminal go to the capture only, which ends this process.
     setsid().map_err(io::Error::from)?;
     set_name(c"processes").map_err(io::Error::from)?;
     let connection = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);

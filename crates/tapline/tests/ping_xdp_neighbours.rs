@@ -296,7 +296,7 @@ fn nobody_asks_for_a_target_that_was_removed() {
             if entry.dst == Some(stays) && is_removed {
                 given_up += 1;
                 match given_up {
-                    // What was asked for before has ended.
+                    // Requests that were sent before the removal have ended.
                     1 => drop(left.ip(&format!("neighbour flush to {removed} dev left0 nud all"))),
                     4 => stopper.stop(),
                     _ => {}

@@ -1,4 +1,4 @@
-//! The interface of a run, as it was read last.
+//! The interface of a run, and what the last request for it returned.
 
 use netlink::{IfIndex, Link, MacAddress, Netlink};
 
@@ -10,18 +10,18 @@ use super::uplink_guard::UplinkGuard;
 pub struct FollowedLink {
     pub netlink: Netlink,
     pub index: IfIndex,
-    /// The source of the requests.
+    /// The source MAC address of requests.
     pub mac: MacAddress,
-    /// Whether it may have changed since it was read.
+    /// Whether the interface may have changed since it was read.
     pub is_unread: bool,
-    /// When a refused probe was the occasion to read it.
+    /// The time of the round that last checked the interface because a probe was refused.
     pub checked_ns: u64,
     pub hold: LinkHold,
     pub guard: Option<UplinkGuard>,
 }
 
 impl FollowedLink {
-    /// `link`, whose address is `mac`, was read before changes were noted.
+    /// Follows `link`, which was read before notifications began, and so is read again.
     pub fn new(
         netlink: Netlink,
         link: &Link,

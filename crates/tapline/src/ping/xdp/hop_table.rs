@@ -1,28 +1,29 @@
-//! The places of next hops, which targets share and which are free again once no target has them.
+//! A table of next hops that targets share. A hop that no target uses is freed, and its number is used again.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
 
 use netlink::MacAddress;
 
-/// A next hop: a neighbour and a source address. Those of one neighbour form a list, and the first one stands for it.
+/// A next hop: a neighbour and a source address. The hops of one neighbour form a list; the first of the list represents the neighbour.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Hop {
     pub address: IpAddr,
-    /// Of the requests.
+    /// The source address of requests.
     pub source: IpAddr,
-    /// The next one with this neighbour.
+    /// The next hop with the same neighbour.
     pub next: Option<u32>,
-    /// The last one that the kernel knew, unless it found out that nobody answers.
+    /// The last MAC address that the kernel knew, unless the neighbour failed to answer.
     pub mac: Option<MacAddress>,
-    /// Why there is none, once that is known.
+    /// Why there is no MAC address, as an errno, once the kernel has given up.
     pub error: Option<i32>,
-    /// Whether the neighbour is in the kernel's table; always of those that are not the first one, and of free places.
+    /// Whether the neighbour is in the kernel's table. Always set for free hops, and for hops that are not the first of their list:
+    /// the kernel need not resolve them.
     pub is_listed: bool,
-    /// Whether the kernel has to confirm it.
+    /// Whether the kernel has to confirm the MAC address.
     pub is_stale: bool,
     pub is_gateway: bool,
-    /// Targets that have it.
+    /// Number of targets that use it.
     users: u32,
 }
 
@@ -30,7 +31,7 @@ pub(super) struct Hop {
 #[derive(Debug)]
 pub(super) struct HopTable {
     hops: Vec<Hop>,
-    /// Places of hops that no target has any more.
+    /// Numbers of hops that no target uses.
     free: Vec<u32>,
     /// The first hop of each neighbour.
     numbers: HashMap<IpAddr, u32>,
@@ -39,7 +40,7 @@ pub(super) struct HopTable {
 }
 
 impl HopTable {
-    /// An empty one with at most `most` places.
+    /// An empty table for at most `most` hops.
     pub fn new(most: u32) -> Self {
         Self {
             hops: Vec::new(),
@@ -49,12 +50,12 @@ impl HopTable {
         }
     }
 
-    /// Number of places, free ones included.
+    /// Number of hops, free ones included.
     pub fn len(&self) -> u32 {
         self.hops.len() as u32
     }
 
-    /// Maximum number of places.
+    /// Maximum number of hops.
     #[inline]
     pub fn most(&self) -> u32 {
         self.most
@@ -86,7 +87,7 @@ impl HopTable {
         self.numbers.get(&neighbour).copied()
     }
 
-    /// The hop by a neighbour from a source, if there is one.
+    /// The hop with this neighbour and source address, if there is one.
     pub fn find(&self, neighbour: IpAddr, source: IpAddr) -> Option<u32> {
         let mut known = self.first_of(neighbour);
         // At most as many as this host has addresses.
@@ -100,7 +101,7 @@ impl HopTable {
         None
     }
 
-    /// Adds a hop that has no target yet; `None` without room. It begins with what is known of its neighbour.
+    /// Adds a hop that no target uses yet, with what is known about its neighbour. `None` if the table is full.
     pub fn add(&mut self, address: IpAddr, source: IpAddr, is_gateway: bool) -> Option<u32> {
         let number = self.free.last().copied().unwrap_or_else(|| self.len());
         if number >= self.most {
@@ -132,7 +133,7 @@ impl HopTable {
         Some(number)
     }
 
-    /// A target has the hop `after` from now on, and had `before`, whose place is free if it was the last one.
+    /// Moves a target from the hop `before` to the hop `after`. Frees `before` if no other target uses it.
     pub fn change(&mut self, before: Option<u32>, after: Option<u32>) {
         if before == after {
             return;
@@ -141,7 +142,7 @@ impl HopTable {
             hop.users += 1;
         }
         let Some(number) = before else { return };
-        // Hops that are lent have higher numbers.
+        // Temporary hops have higher numbers and are not in the table.
         let Some(hop) = self.get_mut(number) else {
             return;
         };
@@ -151,7 +152,7 @@ impl HopTable {
         }
     }
 
-    /// Takes a hop without targets out of the list of its neighbour. Nobody is asked for it any more.
+    /// Removes a hop without targets from the list of its neighbour. The kernel is no longer asked to resolve it.
     fn free_place(&mut self, number: u32) {
         let Some(gone) = self.get(number).copied() else {
             return;
@@ -201,13 +202,13 @@ mod tests {
     }
 
     #[test]
-    fn a_place_is_free_once_no_target_has_its_hop() {
+    fn a_hop_that_no_target_uses_is_freed() {
         let mut table = HopTable::new(4);
         for round in 0..100 {
             let gateway = address(round % 3);
             let number = table.add(gateway, address(200), true).expect("room");
             assert_eq!(table.find(gateway, address(200)), Some(number));
-            // Two targets get it, and lose it again.
+            // Two targets use it, and leave it again.
             table.change(None, Some(number));
             table.change(None, Some(number));
             table.change(Some(number), None);
@@ -217,7 +218,7 @@ mod tests {
             assert_eq!(table.len(), 1);
             assert!(
                 table.get(number).expect("a place").is_listed,
-                "nobody is asked"
+                "a free hop is not resolved"
             );
         }
         for number in 0..4 {
@@ -227,7 +228,7 @@ mod tests {
         assert_eq!(table.add(address(9), address(200), false), None);
     }
 
-    /// Whichever of three sources goes first, the others stay, and one of them stands for the neighbour.
+    /// Whichever of three source addresses is removed, the others stay, and one of them represents the neighbour.
     #[test]
     fn the_other_sources_of_a_neighbour_stay() {
         for gone in 0..3 {
@@ -243,7 +244,7 @@ mod tests {
             let left = list(&table, 1);
             assert_eq!(left.len(), 2);
             assert!(left.iter().all(|(source, _)| *source != sources[gone]));
-            // The kernel is asked for the first one, as it was before.
+            // The new first hop is the one that the kernel resolves.
             assert_eq!(
                 left.iter()
                     .map(|(_, is_listed)| *is_listed)
@@ -258,9 +259,9 @@ mod tests {
         }
     }
 
-    /// Lent hops have numbers beyond the table.
+    /// Temporary hops have numbers beyond the table.
     #[test]
-    fn a_hop_that_was_lent_has_no_place() {
+    fn a_temporary_hop_is_not_in_the_table() {
         let mut table = HopTable::new(8);
         let number = table.add(address(1), address(200), false).expect("room");
         table.change(Some(9), Some(number));

@@ -14,7 +14,7 @@ pub(super) struct LinkHold {
 }
 
 impl LinkHold {
-    /// Of a run whose interface is up.
+    /// For a run whose interface is up.
     pub fn new(is_single: bool) -> Self {
         Self {
             is_single,
@@ -50,7 +50,8 @@ impl LinkHold {
         self.since_ns.is_some()
     }
 
-    /// The routes were looked up after all changes; `reaches_some`: the interface leads to targets again. Ends the wait then.
+    /// Notes that all routes were looked up after the last change. Ends the wait if the interface is up and leads to targets
+    /// (`reaches_some`).
     pub fn routes_known(&mut self, reaches_some: bool) {
         if self.is_up && reaches_some {
             self.since_ns = None;

@@ -1,4 +1,4 @@
-//! What is known of the way to a target.
+//! The kinds of routes to a target.
 
 use std::net::IpAddr;
 
@@ -12,9 +12,9 @@ pub(super) enum RouteKind {
     OnLink {
         source: IpAddr,
     },
-    /// Here: frames on the interface leave this host.
+    /// An address of this host, which frames on the interface cannot reach.
     Local,
-    /// By another interface, not at all, or without a source address.
+    /// Through another interface, unreachable, or without a source address.
     None,
 }
 

@@ -1,4 +1,4 @@
-//! Whether the interface of a run becomes an uplink while it lasts.
+//! Detects that the interface of a run becomes an uplink.
 
 use abi::clock::monotonic_ns;
 use netlink::{IfIndex, Link, Netlink, NetlinkError, Route};
@@ -9,17 +9,17 @@ use crate::send::Uplinks;
 /// Rate up to which an uplink may be used without consent, probes per second.
 pub(super) const MAX_UPLINK_PPS: u32 = 10_000;
 
-/// What was found out about uplinks. Without a guard, there is consent, or the rate is limited already.
+/// Watches for routes that make an interface an uplink. A run has no guard if the user has consented or the rate is already limited.
 #[derive(Debug)]
 pub(super) struct UplinkGuard {
     uplinks: Uplinks,
     /// A route has made another interface an uplink.
     has_new: bool,
-    /// Interfaces may be stacked in another way.
+    /// The stacking of interfaces may have changed.
     has_others: bool,
     /// Notifications were lost.
     is_lost: bool,
-    /// Before this time of the run, only new routes are looked at.
+    /// Until this time of the run, only new routes are checked.
     not_before_ns: u64,
 }
 
@@ -46,8 +46,8 @@ impl UplinkGuard {
         self.is_lost |= news.is_lost;
     }
 
-    /// Looks whether `link` is an uplink by now, if that may have changed. A new route is looked at immediately, other changes
-    /// once a second at most.
+    /// Checks whether `link` has become an uplink, if that may have changed. New routes are checked immediately, other changes
+    /// at most once a second.
     pub fn is_uplink(&mut self, netlink: &mut Netlink, link: IfIndex, now_ns: u64) -> bool {
         let is_due = self.has_new || (self.is_waiting() && now_ns >= self.not_before_ns);
         if !is_due {
@@ -56,7 +56,7 @@ impl UplinkGuard {
         let start_ns = monotonic_ns();
         let found = self.look(netlink, link, now_ns);
         self.not_before_ns = now_ns + listing_pause_ns(start_ns);
-        // Without an answer, it asks again later.
+        // If a request failed, check again later.
         let found = found.unwrap_or_else(|_| {
             self.has_others = true;
             false
@@ -86,7 +86,7 @@ impl UplinkGuard {
         self.has_others || self.is_lost
     }
 
-    /// When to look again without another change.
+    /// When to check again if nothing else changes.
     pub fn next_ns(&self) -> u64 {
         if self.is_waiting() {
             self.not_before_ns
