@@ -27,14 +27,14 @@ const LIMIT_SECONDS: &str = "120";
 const BOOT_LIMIT_SECONDS: &str = "500";
 
 /// Modules whose tests boot a kernel.
-const BOOTS: [&str; 2] = ["hwtstamp::", "old_kernel::"];
+const BOOTS: [&str; 2] = ["kernels::hwtstamp::", "kernels::old_kernel::"];
 
 /// Runs at the same time.
 const WORKERS: usize = 2;
 
 /// Tests of the calls that every command has.
 const EVERY: &[&str] = &[
-    "ping_live::a_suspended_run_gives_the_terminal_back",
+    "ping::live::a_suspended_run_gives_the_terminal_back",
     "sandbox::shared::rare_calls_are_allowed",
     "sandbox::shared::the_calls_of_every_command_are_made",
 ];

@@ -32,7 +32,7 @@ const PIPES: &str = "files that cannot be mapped, and pipes";
 const SPOOL: &str = "directories of the spool";
 const COLLECTOR: &str = "the end of a connection to a collector of flows";
 
-const CLOSE: &[&str] = &["flows_ipfix::every_kind_of_run_closes_its_connection"];
+const CLOSE: &[&str] = &["flows::ipfix::every_kind_of_run_closes_its_connection"];
 
 const CUT: &[i64] = &[libc::SYS_ftruncate, libc::SYS_lseek];
 
@@ -53,19 +53,21 @@ pub const ELSEWHERE: &[Elsewhere] = &[
         "capture",
         &[libc::SYS_rmdir],
         "control groups",
-        &["capture_sockets::a_capture_removes_its_group"],
+        &["capture::sockets::a_capture_removes_its_group"],
     ),
     elsewhere(
         "capture",
         &[libc::SYS_flock],
         "the record of what a capture restores",
-        &["hwtstamp::a_file_has_the_devices_stamps_to_the_nanosecond_and_names_their_source"],
+        &[
+            "kernels::hwtstamp::a_file_has_the_devices_stamps_to_the_nanosecond_and_names_their_source",
+        ],
     ),
     elsewhere(
         "capture",
         CUT,
         FULL_DISK,
-        &["capture_failures::a_full_disk_keeps_what_was_written"],
+        &["capture::failures::a_full_disk_keeps_what_was_written"],
     ),
     elsewhere(
         "capture",
@@ -101,7 +103,7 @@ pub const ELSEWHERE: &[Elsewhere] = &[
         "columns",
         &[libc::SYS_rmdir],
         SPOOL,
-        &["objects_failures::a_full_spool_holds_up_the_reading_of_files"],
+        &["object_storage::failures::a_full_spool_holds_up_the_reading_of_files"],
     ),
     elsewhere(
         "columns",
@@ -113,13 +115,13 @@ pub const ELSEWHERE: &[Elsewhere] = &[
         "count",
         &[libc::SYS_wait4],
         "the guard of tc filters before Linux 6.6",
-        &["old_kernel::packets_are_counted_in_both_directions"],
+        &["kernels::old_kernel::packets_are_counted_in_both_directions"],
     ),
     elsewhere(
         "count",
         SCREEN_CALLS,
         SCREEN,
-        &["count_text::keys_and_failures_of_a_screen"],
+        &["count::text::keys_and_failures_of_a_screen"],
     ),
     elsewhere(
         "filter",
@@ -168,7 +170,7 @@ pub const ELSEWHERE: &[Elsewhere] = &[
         "flows",
         &[libc::SYS_rmdir],
         SPOOL,
-        &["objects_failures::a_full_spool_gives_up_the_oldest_files_and_counts_them"],
+        &["object_storage::failures::a_full_spool_gives_up_the_oldest_files_and_counts_them"],
     ),
     elsewhere(
         "flows",
@@ -192,7 +194,7 @@ pub const ELSEWHERE: &[Elsewhere] = &[
             libc::SYS_rmdir,
         ],
         "time stamps of the device, and the record of what it restores",
-        &["hwtstamp::latency_takes_the_devices_stamps_with_every_back_end"],
+        &["kernels::hwtstamp::latency_takes_the_devices_stamps_with_every_back_end"],
     ),
     elsewhere(
         "latency",
@@ -204,25 +206,25 @@ pub const ELSEWHERE: &[Elsewhere] = &[
         "monitor",
         &[libc::SYS_getdents64, libc::SYS_newfstatat],
         "numbers of network namespaces",
-        &["net_netns::a_monitor_tells_of_numbers"],
+        &["net::netns::a_monitor_tells_of_numbers"],
     ),
     elsewhere(
         "ping",
         SCREEN_CALLS,
         SCREEN,
-        &["ping_live::a_suspended_run_gives_the_terminal_back"],
+        &["ping::live::a_suspended_run_gives_the_terminal_back"],
     ),
     elsewhere(
         "ping",
         &[libc::SYS_timerfd_settime],
         "waits for less than a millisecond",
-        &["ping_json::a_histogram_has_every_answer"],
+        &["ping::json::a_histogram_has_every_answer"],
     ),
     elsewhere(
         "ping-xdp",
         SCREEN_CALLS,
         SCREEN,
-        &["ping_xdp_forms::the_live_table_has_answers_and_losses"],
+        &["ping::xdp::forms::the_live_table_has_answers_and_losses"],
     ),
     elsewhere(
         "read",
@@ -270,12 +272,12 @@ pub const ELSEWHERE: &[Elsewhere] = &[
         "signals",
         &[libc::SYS_openat],
         "a second signal leaves a screen",
-        &["ping_live::a_second_signal_restores_the_terminal_too"],
+        &["ping::live::a_second_signal_restores_the_terminal_too"],
     ),
     elsewhere(
         "uploads",
         CUT,
         "an upload that a killed run began",
-        &["objects::an_upload_in_parts_goes_on_where_a_killed_run_was"],
+        &["object_storage::uploads::an_upload_in_parts_goes_on_where_a_killed_run_was"],
     ),
 ];

@@ -131,7 +131,7 @@ static TRACED: [(&str, &[&str]); 23] = [
         "signals",
         &[
             "sandbox::beside::waiting_for_signals_makes_the_calls_of_its_list",
-            "capture_signals::a_second_signal_ends_it_at_once",
+            "capture::signals::a_second_signal_ends_it_at_once",
         ],
     ),
     (

@@ -1,4 +1,4 @@
-//! Servers and clients of rpcap: tapline's, and the ones in `rpcap_peer.py`.
+//! Servers and clients of rpcap: tapline's, and the ones in `rpcap/peer.py`.
 
 use std::process::Command;
 
@@ -9,7 +9,7 @@ use super::run::{Running, spawn};
 use super::{Scene, tapline, words};
 
 /// The other end.
-pub const PEER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/rpcap_peer.py");
+pub const PEER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/rpcap/peer.py");
 
 /// A filter for the frames of the tests.
 pub const FRAMES: &str = "ether proto 0x88b5";
@@ -37,14 +37,14 @@ pub fn served(server: &mut Running) -> Value {
     server.event(|event| event["event"] == "capture")
 }
 
-/// `rpcap_peer.py LINE` at `host`.
+/// `rpcap/peer.py LINE` at `host`.
 pub fn peer(host: &Host, line: &str) -> Command {
     let mut command = host.command("python3");
     command.arg(PEER).args(words(line));
     command
 }
 
-/// The server of `rpcap_peer.py` at the right host, which misbehaves as `script` says; and its port.
+/// The server of `rpcap/peer.py` at the right host, which misbehaves as `script` says; and its port.
 #[track_caller]
 pub fn scripted(scene: &Scene, script: &str) -> (Running, u64) {
     let mut running = spawn(peer(&scene.right, &format!("server {script}")));

@@ -1,4 +1,4 @@
-//! Google Cloud Storage and Azure Blob Storage: the servers of `object_services.py`.
+//! Google Cloud Storage and Azure Blob Storage: the servers of `object_storage/services.py`.
 
 use std::fs;
 use std::path::PathBuf;
@@ -9,7 +9,10 @@ use super::objects::spooled_in;
 use super::run::{Running, spawn};
 
 /// The server.
-const SERVICES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/object_services.py");
+const SERVICES: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/tests/object_storage/services.py"
+);
 
 /// The bucket or container.
 const BUCKET: &str = "logs";

@@ -1,4 +1,4 @@
-//! How many readers a capture has that no flag gives. The hosts and senders are those of `capture_readers`; the rate of the interface
+//! How many readers a capture has that no flag gives. The hosts and senders are those of `files`; the rate of the interface
 //! is a file in front of that of sysfs.
 
 use std::fs;
@@ -6,9 +6,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::capture_readers::{
-    COUNT, assert_complete, has_run, seen, send_from_both, start, stop_any,
-};
+use super::files::{COUNT, assert_complete, has_run, seen, send_from_both, start, stop_any};
 use crate::support::run::{command, spawn};
 use crate::support::{number, text};
 

@@ -1,4 +1,4 @@
-//! rpcap between tapline's client and server and those in `rpcap_peer.py`: a known number of packets is sent, and
+//! rpcap between tapline's client and server and those in `peer.py`: a known number of packets is sent, and
 //! tshark reads the files.
 
 use rustix::process::Signal;

@@ -1,10 +1,10 @@
-//! Flight recorders of several readers. The hosts and senders are those of `capture_readers`.
+//! Flight recorders of several readers. The hosts and senders are those of `files`.
 
 use std::net::UdpSocket;
 
 use lab::generator::pin_to_cpu;
 
-use crate::capture_readers::{
+use super::files::{
     COUNT, Seen, assert_complete, has_run, late, seen, send_from_both, start, stop,
 };
 use crate::support::{number, text};

@@ -1,5 +1,5 @@
 //! Error messages and exit statuses of failed captures, and the packets that are then in the file. Drop mode is in
-//! [`drop_failures`](crate::drop_failures).
+//! `capture::drop::failures`.
 
 use std::fs::{self, Permissions};
 use std::io::{BufRead, BufReader};

@@ -6,7 +6,7 @@ use lab::wait;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use crate::capture_readers::{COUNT, has_run, send_from_both, start, stop};
+use super::readers::files::{COUNT, has_run, send_from_both, start, stop};
 use crate::support::files::{count, count_by_tcpdump};
 use crate::support::frames::{frames, udp};
 use crate::support::run::{Summary, events, printed, run};

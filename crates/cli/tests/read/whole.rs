@@ -9,7 +9,7 @@ use crate::support::run::{events, printed, run};
 use crate::support::text;
 
 /// Where editcap's copies differ, with reasons. The test below finds each of them, and no other.
-const DIFFERENCES: &str = include_str!("../../../docs/guide/coming-from-editcap.md");
+const DIFFERENCES: &str = include_str!("../../../../docs/guide/coming-from-editcap.md");
 
 fn public_files() -> Vec<String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../lab/corpus/pcapng");

@@ -1,4 +1,4 @@
-//! `tapline ctl` and captures with several readers. The hosts and senders are those of `capture_readers`.
+//! `tapline ctl` and captures with several readers. The hosts and senders are those of `capture::readers::files`.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,10 +6,10 @@ use std::thread;
 
 use serde_json::json;
 
-use crate::capture_readers::{
+use super::interfaces::Over;
+use crate::capture::readers::files::{
     COUNT, Seen, add_pair, has_run, seen, send, send_from_both, send_to, start, stop,
 };
-use crate::control_interfaces::Over;
 use crate::support::files::{column, count};
 use crate::support::run::{events, run};
 use crate::support::{number, text, tool};

@@ -1,6 +1,6 @@
 //! What `tapline ping --backend xdp` rejects, and the error messages.
 
-use crate::ping_xdp::responder;
+use super::runs::responder;
 use crate::support::ping::ping;
 use crate::support::run::spawn;
 use crate::support::{Scene, ip_json, number};

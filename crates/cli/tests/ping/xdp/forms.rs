@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use crate::ping_metrics::{labels, scrape};
-use crate::ping_xdp::responder;
+use super::runs::responder;
+use crate::ping::metrics::{labels, scrape};
 use crate::support::ping::{echoes_answered, iputils, ping, start};
 use crate::support::scrape::address;
 use crate::support::terminal::Terminal;

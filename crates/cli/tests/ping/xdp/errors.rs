@@ -10,7 +10,7 @@ use wire::build::Frame;
 use wire::checksum::internet;
 use wire::protocol::ip;
 
-use crate::ping_metrics::scrape;
+use crate::ping::metrics::scrape;
 use crate::support::Scene;
 use crate::support::ping::{dead_ends, ping, start};
 use crate::support::scrape::address;

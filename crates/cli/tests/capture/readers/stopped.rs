@@ -1,4 +1,4 @@
-//! Several readers of which one is idle, stopped, or has no CPU. The hosts and senders are those of `capture_readers`.
+//! Several readers of which one is idle, stopped, or has no CPU. The hosts and senders are those of `files`.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Stdio};
@@ -10,7 +10,7 @@ use lab::generator::pin_to_cpu;
 use lab::wait;
 use serde_json::{Value, json};
 
-use crate::capture_readers::{
+use super::files::{
     COUNT, assert_complete, has_run, late, seen, send, send_from_both, start, stop,
 };
 use crate::support::run::Running;

@@ -10,7 +10,7 @@ use crate::support::run::spawn;
 use crate::support::{PROGRAM, Scene};
 
 const GUIDE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/guide/flows.md");
-const BROKER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/kafka_broker.py");
+const BROKER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/flows/kafka_broker.py");
 
 const FLOWS: usize = 200;
 

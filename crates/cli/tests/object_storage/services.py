@@ -1,6 +1,6 @@
 """Google Cloud Storage or Azure Blob Storage, as far as uploads need them, written from the services' documentation.
 
-object_services.py google|azure FOLDER [deny]   serves the bucket or container "logs" on the loopback, and prints its port
+services.py google|azure FOLDER [deny]   serves the bucket or container "logs" on the loopback, and prints its port
 
 A complete object is a file below FOLDER/logs; lists of them are empty. A line is printed for each part of an object. While there is a file FOLDER/busy, only
 the first part of each object is taken. With "deny", Google's token is not the one that the metadata server gives.

@@ -10,8 +10,8 @@ use std::thread;
 use serde_json::{Value, json};
 use tapline::packet::FrameSender;
 
-use crate::capture_netns::{by_interface, create, ip, joined, ping, start};
-use crate::control_interfaces::{Over, notes};
+use super::interfaces::{Over, notes};
+use crate::capture::netns::{by_interface, create, ip, joined, ping, start};
 use crate::support::files::column;
 use crate::support::frames::frames;
 use crate::support::has_run_with_own_mounts;

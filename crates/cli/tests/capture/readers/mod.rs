@@ -1,0 +1,6 @@
+//! Captures with several readers.
+
+mod choice;
+pub mod files;
+mod recorder;
+mod stopped;

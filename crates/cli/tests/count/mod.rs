@@ -1,0 +1,6 @@
+//! `tapline count`.
+
+mod figures;
+mod links;
+mod text;
+mod usage;

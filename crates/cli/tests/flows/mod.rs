@@ -1,0 +1,5 @@
+//! `tapline flows`.
+
+mod ipfix;
+mod kafka;
+mod summary;

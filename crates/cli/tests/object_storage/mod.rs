@@ -1,0 +1,5 @@
+//! Uploads to object storage.
+
+mod failures;
+mod services;
+mod uploads;

@@ -1,0 +1,6 @@
+//! `tapline ping --backend xdp`.
+
+mod errors;
+mod forms;
+mod refusals;
+mod runs;

@@ -1,0 +1,14 @@
+//! `tapline read` and `tapline index`.
+
+mod anonymize;
+mod convert;
+mod damage;
+mod edit;
+mod filter;
+mod index;
+mod lines;
+mod packet_lines;
+mod pipes;
+mod rotation;
+mod summary;
+mod whole;

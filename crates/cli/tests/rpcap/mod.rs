@@ -1,0 +1,4 @@
+//! Captures over rpcap, as a client and as a server.
+
+mod captures;
+mod failures;

@@ -1,0 +1,8 @@
+//! `tapline send`.
+
+mod changes;
+mod errors;
+mod generate;
+mod replay;
+mod split;
+mod stamps;
