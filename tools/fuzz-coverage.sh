@@ -25,7 +25,7 @@ tested() {
     classic) echo filter/src/classic/ ;;
     columns) echo columns/src/packets.rs columns/src/addresses.rs columns/src/batch.rs ;;
     control) echo tapline/src/control/message.rs ;;
-    decode) echo wire/src/application.rs wire/src/{dns,dhcp,http,ntp,quic,record,tcp_options,tls,tunnel,escaped} ;;
+    decode) echo wire/src/application wire/src/transport/tcp_options wire/src/{record,tunnel,escaped} ;;
     filters) echo filter/src/lower/ filter/src/graph/ filter/src/backend/{interpreter,native} ;;
     flows) echo flow/src/{account,batch,decode,entries,flow,index,key,table,tcp,wheel} ;;
     index) echo store/src/index/ ;;
@@ -39,7 +39,7 @@ tested() {
     send) echo tapline/src/send/{generate,rewrite}/ tapline/src/send/{roles,clients}.rs ;;
     steering) echo tapline/src/steering/setting.rs ;;
     toolbar) echo cli/src/extcap/message.rs ;;
-    wire) echo wire/src/{arp,dissect,ethernet,icmpv4,icmpv6,ipv4,ipv6,ipv6_extension,linux_sll,packet_id,ppp,pppoe,protocol,tcp,udp,vlan}.rs ;;
+    wire) echo wire/src/{link,network}/ wire/src/transport/{tcp,udp}.rs wire/src/{dissect,packet_id,protocol}.rs ;;
     *) echo "fuzz-coverage.sh: what does $1 test?" >&2 && exit 1 ;;
     esac
 }

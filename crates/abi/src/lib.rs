@@ -8,29 +8,20 @@
 
 pub mod bpf;
 pub mod clock;
-pub mod datagram;
-pub mod ethtool;
-pub mod executable;
-pub mod interface;
+mod devices;
 pub mod kernel;
-pub mod landlock;
 pub mod machine;
-pub mod namespace;
-pub mod packet;
-pub mod pages;
-pub mod prefetch;
-pub mod process;
-pub mod region;
-pub mod ring_buffer;
-pub mod scheduling;
-pub mod seccomp;
-pub mod signal;
-pub mod socket;
+mod memory;
+mod processes;
+mod security;
+mod sockets;
+pub mod uapi;
+
+pub use devices::{ethtool, interface, tun};
+pub use memory::{pages, prefetch, region, ring_buffer};
+pub use processes::{executable, process, scheduling, signal};
 #[cfg(debug_assertions)]
 #[doc(hidden)]
-pub mod takeover;
-pub mod timestamp;
-pub mod tun;
-pub mod uapi;
-pub mod user;
-pub mod xdp;
+pub use security::takeover;
+pub use security::{landlock, namespace, seccomp, user};
+pub use sockets::{datagram, packet, socket, timestamp, xdp};

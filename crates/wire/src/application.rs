@@ -1,8 +1,20 @@
 //! Application protocols, by port.
 
+mod dhcp;
+pub mod dns;
+mod http;
+mod ntp;
+mod quic;
+mod tls;
+
 use std::fmt;
 
-use crate::{Dhcp, Dhcpv6, Dns, Http, Ntp, Quic, Tls};
+pub use dhcp::{Dhcp, Dhcpv6};
+pub use dns::Dns;
+pub use http::Http;
+pub use ntp::Ntp;
+pub use quic::Quic;
+pub use tls::Tls;
 
 /// Port of DNS.
 const DNS: u16 = 53;

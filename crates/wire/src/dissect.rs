@@ -1,7 +1,7 @@
 //! Parses a whole packet, header by header.
 
 use crate::error::{HeaderError, split_header};
-use crate::ipv6_extension::Extensions;
+use crate::network::Extensions;
 use crate::protocol::{ethertype, ip, link_type};
 use crate::{
     Arp, CiscoHdlc, Ethernet, Icmpv4, Icmpv6, Ipv4, Ipv6, LinuxSll, LinuxSll2, MacAddress, Ppp,

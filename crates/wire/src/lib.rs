@@ -25,61 +25,34 @@
 #![forbid(unsafe_code)]
 
 mod application;
-mod arp;
 pub mod build;
 pub mod checksum;
-mod dhcp;
 pub mod dissect;
-pub mod dns;
 mod error;
 mod escaped;
-mod ethernet;
-mod http;
-mod icmpv4;
-mod icmpv6;
-mod ipv4;
-mod ipv6;
-mod ipv6_extension;
-mod linux_sll;
+mod link;
 pub mod metadata;
-mod ntp;
+mod network;
 mod packet_id;
-mod ppp;
-mod pppoe;
 pub mod protocol;
-mod quic;
 pub mod record;
 pub mod stamp;
-mod tcp;
-mod tcp_options;
-mod tls;
+mod transport;
 mod tunnel;
-mod udp;
-mod vlan;
 
-pub use application::Application;
-pub use arp::{Arp, ArpFields, ArpOperation};
-pub use dhcp::{Dhcp, Dhcpv6};
+pub use application::dns;
+pub use application::{Application, Dhcp, Dhcpv6, Dns, Http, Ntp, Quic, Tls};
 pub use dissect::{Summary, dissect, dissect_ethertype};
-pub use dns::Dns;
 pub use error::{HeaderError, Inconsistent, Truncated};
 pub use escaped::Escaped;
-pub use ethernet::{Ethernet, EthernetFields, MacAddress};
-pub use http::Http;
-pub use icmpv4::{Icmpv4, Icmpv4Fields};
-pub use icmpv6::{Icmpv6, Icmpv6Fields};
-pub use ipv4::{Ipv4, Ipv4Fields};
-pub use ipv6::{Ipv6, Ipv6Fields};
-pub use ipv6_extension::{Extensions, Fragment, FragmentFields, MAX_EXTENSIONS};
-pub use linux_sll::{LinuxSll, LinuxSll2};
-pub use ntp::Ntp;
+pub use link::{
+    CiscoHdlc, Ethernet, EthernetFields, LinuxSll, LinuxSll2, MacAddress, Ppp, PppControl, Pppoe,
+    PppoeTag, Vlan, VlanFields,
+};
+pub use network::{
+    Arp, ArpFields, ArpOperation, Extensions, Fragment, FragmentFields, Icmpv4, Icmpv4Fields,
+    Icmpv6, Icmpv6Fields, Ipv4, Ipv4Fields, Ipv6, Ipv6Fields, MAX_EXTENSIONS,
+};
 pub use packet_id::packet_id;
-pub use ppp::{CiscoHdlc, Ppp, PppControl};
-pub use pppoe::{Pppoe, PppoeTag};
-pub use quic::Quic;
-pub use tcp::{Tcp, TcpFields, TcpFlags};
-pub use tcp_options::{TcpOption, TcpOptions};
-pub use tls::Tls;
+pub use transport::{Tcp, TcpFields, TcpFlags, TcpOption, TcpOptions, Udp, UdpFields};
 pub use tunnel::{Geneve, Gre, Mpls, Vxlan, VxlanFields};
-pub use udp::{Udp, UdpFields};
-pub use vlan::{Vlan, VlanFields};

@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 
 use crate::error::{Truncated, split_header};
 use crate::escaped::{Escaped, u16_at, u32_at};
-use crate::ethernet::MacAddress;
+use crate::link::MacAddress;
 
 /// Most printed bytes of a name.
 const NAME_BYTES: usize = 64;

@@ -1,7 +1,7 @@
 //! ARP packets.
 
 use crate::error::{HeaderError, Inconsistent, split_header};
-use crate::ethernet::MacAddress;
+use crate::link::MacAddress;
 use std::net::Ipv4Addr;
 
 /// An ARP message for Ethernet and IPv4 addresses.

@@ -1,7 +1,7 @@
 //! Linux cooked capture headers.
 
 use crate::error::{Truncated, split_header};
-use crate::ethernet::MacAddress;
+use crate::link::MacAddress;
 
 /// The header of a Linux "cooked" capture, version 1.
 ///

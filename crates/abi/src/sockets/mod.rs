@@ -1,0 +1,7 @@
+//! Sockets, their packets and their time stamps.
+
+pub mod datagram;
+pub mod packet;
+pub mod socket;
+pub mod timestamp;
+pub mod xdp;
