@@ -36,7 +36,7 @@ tested() {
     probe) echo probe/src/ ;;
     report) echo tapline/src/analysis/ cli/src/page/ ;;
     rpcap) echo tapline/src/rpcap/{fields,interface_list,message,packet,start}.rs ;;
-    send) echo tapline/src/send/{generate,rewrite}/ tapline/src/send/{roles,clients}.rs ;;
+    send) echo tapline/src/send/{generate,rewrite}/ tapline/src/send/replay/{roles,clients}.rs ;;
     steering) echo tapline/src/steering/setting.rs ;;
     toolbar) echo cli/src/extcap/message.rs ;;
     wire) echo wire/src/{link,network}/ wire/src/transport/{tcp,udp}.rs wire/src/{dissect,packet_id,protocol}.rs ;;

@@ -1,22 +1,16 @@
 //! `tapline capture`.
 
-mod account;
 mod buffer;
 mod cgroup;
 mod command;
 mod interfaces;
 mod pipe;
-mod progress;
-mod reader_accounts;
-mod reader_choice;
 mod readers;
 mod recorder;
+mod report;
 mod setup;
 mod sockets;
 mod source;
-pub mod stamps;
-mod start;
-mod summary;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -46,12 +40,15 @@ use crate::sandbox::{self, Enforced, Sandbox};
 use crate::{privilege, signals, user};
 use buffer::BufferChoice;
 use cgroup::Cgroup;
-use progress::{Elsewhere, Progress};
-use reader_choice::ReaderChoice;
-use summary::Summary;
+use readers::choice::ReaderChoice;
+use readers::files;
+use report::progress::{Elsewhere, Progress};
+use report::start;
+use report::summary::Summary;
 
-pub use account::{account_line, lost_json};
-pub use readers::written;
+pub use readers::files::written;
+pub use report::account::{account_line, lost_json};
+pub use report::stamps;
 pub use setup::{filter, refuse_misplaced};
 pub use source::{ANY, Source, refused};
 
@@ -117,7 +114,7 @@ fn capture(args: &CaptureArgs) -> Result<Exit, Failure> {
         .output
         .write
         .as_ref()
-        .filter(|_| readers::has_files(args))
+        .filter(|_| files::has_files(args))
     {
         let result;
         (result, written, (running, control)) = into_files(start, path, capture, progress)?;
@@ -144,7 +141,7 @@ fn capture(args: &CaptureArgs) -> Result<Exit, Failure> {
         (running, control) = start.begin(&capture, &made, controls, &progress)?;
         let mut consumer = progress.around(file);
         let result = into_file(args, capture, &mut consumer, &stop);
-        written = readers::written(std::slice::from_ref(consumer.inner()));
+        written = files::written(std::slice::from_ref(consumer.inner()));
         result
     } else if args.print.decode.is_some() {
         let (decoder, options) = Decoder::start(&args.print, capture.interfaces().to_vec())?;
@@ -260,15 +257,15 @@ fn into_files(
         let result = capture.run_files(&mut recorders, &mut progress.around(Elsewhere), stop);
         return Ok((result, recorder::written(&recorders), beside));
     }
-    let mut files = readers::files(args, path, &capture, flush(args, path))?;
-    let made = readers::written(&files);
+    let mut files = files::files(args, path, &capture, flush(args, path))?;
+    let made = files::written(&files);
     let controls = Controls {
         files: files.iter().map(FileConsumer::control).collect(),
         ..Controls::default()
     };
     let beside = start.begin(&capture, &made, controls, &progress)?;
     let result = capture.run_files(&mut files, &mut progress.around(Elsewhere), stop);
-    Ok((result, readers::written(&files), beside))
+    Ok((result, files::written(&files), beside))
 }
 
 /// After how long buffered packets are written while no packet waits.

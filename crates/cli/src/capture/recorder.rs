@@ -8,7 +8,7 @@ use tapline::Expression;
 use tapline::capture::{Capture, ConsumerError, Recorder, RecorderOptions};
 use tapline::file::model::Section;
 
-use super::readers;
+use super::readers::files;
 use super::source::{Source, refused};
 use crate::args::{CaptureArgs, RecordLimit};
 use crate::failure::{Exit, Failure};
@@ -26,7 +26,7 @@ pub fn for_readers(
         bytes: limit.bytes / capture.readers().len().max(1) as u64,
         ..limit
     };
-    let paths = readers::paths(args, path, capture).into_iter();
+    let paths = files::paths(args, path, capture).into_iter();
     let recorders = paths.map(|path| open(args, share, &path, capture));
     let mut recorders = recorders.collect::<Result<Vec<_>, _>>()?;
     Recorder::trigger_together(&mut recorders);
@@ -101,7 +101,7 @@ pub fn written(recorders: &[Recorder]) -> Written {
             .flat_map(Recorder::files)
             .cloned()
             .collect(),
-        indexes: readers::all_indexes(recorders.iter().filter_map(Recorder::indexes)),
+        indexes: files::all_indexes(recorders.iter().filter_map(Recorder::indexes)),
         ..Written::default()
     }
 }

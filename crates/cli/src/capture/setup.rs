@@ -15,7 +15,7 @@ use tapline::steering::Setting;
 use tapline::{Expression, Filter};
 
 use super::buffer::BufferChoice;
-use super::progress;
+use super::report::progress;
 use super::source::{self, Source};
 use crate::args::{
     AUTO_BYTES, BATCH_BYTES, BackendChoice, CaptureArgs, Delivery, DeliveryArgs, ModeArgs,
@@ -281,7 +281,7 @@ pub fn keys(args: &CaptureArgs) -> Result<Option<FollowedKeys>, Failure> {
         _ => Some("--keylog needs a pcapng file: pcap cannot hold secrets"),
     };
     let line = line.or_else(|| {
-        let is_many = super::readers::has_files(args);
+        let is_many = super::readers::files::has_files(args);
         is_many.then_some("--keylog goes into one file, not into one for each reader")
     });
     if let Some(line) = line {

@@ -11,10 +11,9 @@ use rustix::io::Errno;
 
 use super::error::SendError;
 use super::options::{LongFrames, SendOptions, SendPath};
-use super::pacer::{is_stopped, pause};
 use super::path::{PathRequest, Refusal, Transmit};
 use super::queue::{QueueSize, QueuedPacket, SendQueue};
-use super::schedule::Rate;
+use super::timing::{Rate, is_stopped, pause};
 use super::uplink::is_uplink;
 use crate::stop::Stop;
 

@@ -9,13 +9,12 @@ use super::egress::{self, DeviceCounter, Egress, LiveSent, SentCounts};
 use super::error::SendError;
 use super::one_cpu::OneCpu;
 use super::options::{SendOptions, SendPath};
-use super::pacer::is_stopped;
 use super::parallel;
 use super::queue::SendQueue;
 use super::run::Run;
-use super::schedule::Rate;
 use super::source::{Fill, FilledQueues, SourceError};
 use super::summary::SendSummary;
+use super::timing::{Rate, is_stopped};
 use crate::precise_wakeup::PreciseWakeup;
 use crate::stop::Stop;
 

@@ -32,30 +32,25 @@
 
 #[macro_use]
 mod controls;
-mod clients;
 mod egress;
 mod error;
 mod generate;
-mod idle;
 mod job;
 mod one_cpu;
 mod options;
-mod pacer;
 mod parallel;
 mod path;
 mod plan;
 mod queue;
 mod replay;
 mod rewrite;
-mod roles;
 mod run;
-mod schedule;
 mod source;
 mod summary;
+mod timing;
 mod to_file;
 mod uplink;
 
-pub use clients::Clients;
 pub use egress::LiveSent;
 pub use error::SendError;
 pub use generate::{
@@ -68,11 +63,10 @@ pub(crate) use path::{open_sender, sends_xdp_frames};
 pub use plan::SendPlan;
 pub use probe::Histogram;
 pub use queue::{QueuedPacket, SendQueue};
-pub use replay::{Replay, ReplayError};
+pub use replay::{Clients, FlowRoles, Replay, ReplayError};
 pub use rewrite::{AddressMap, AddressMapError, Rewrite, fix_checksums};
-pub use roles::FlowRoles;
-pub use schedule::Rate;
 pub use source::{Fill, SourceError};
 pub use summary::SendSummary;
+pub use timing::Rate;
 pub use to_file::{SendToFile, SendToFileSummary};
 pub(crate) use uplink::Uplinks;

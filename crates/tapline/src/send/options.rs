@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use netlink::Namespace;
 use store::model::LinkType;
 
-use super::schedule::Rate;
+use super::timing::Rate;
 
 /// How packets reach the device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

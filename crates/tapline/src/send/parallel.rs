@@ -19,11 +19,10 @@ use wire::protocol::link_type;
 use super::error::SendError;
 use super::one_cpu::OneCpu;
 use super::options::SendOptions;
-use super::pacer::is_stopped;
 use super::queue::SendQueue;
 use super::run::Run;
-use super::schedule::Schedule;
 use super::source::{Fill, FilledQueues};
+use super::timing::{Schedule, is_stopped};
 use crate::precise_wakeup::PreciseWakeup;
 use crate::stop::Stop;
 

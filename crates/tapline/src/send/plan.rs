@@ -8,7 +8,7 @@ use super::egress::FrameLimit;
 use super::error::SendError;
 use super::options::{LongFrames, SendOptions};
 use super::queue::QueuedPacket;
-use super::schedule::{Rate, Schedule};
+use super::timing::{Rate, Schedule};
 
 /// Packets that would be sent, of a dry run.
 ///

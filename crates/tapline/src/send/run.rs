@@ -7,9 +7,8 @@ use probe::Histogram;
 
 use super::egress::Egress;
 use super::error::SendError;
-use super::pacer::{Pacer, is_stopped};
 use super::queue::SendQueue;
-use super::schedule::{Rate, Schedule};
+use super::timing::{Pacer, Rate, Schedule, is_stopped};
 use crate::stop::Stop;
 
 /// Batches and packets between two looks at the stop: what comes first.

@@ -7,8 +7,8 @@ use std::time::Duration;
 use abi::signal::with_signals_blocked;
 
 use super::error::SendError;
-use super::pacer::is_stopped;
 use super::queue::{QueueSize, SendQueue};
+use super::timing::is_stopped;
 use crate::stop::Stop;
 
 /// Why a source failed.

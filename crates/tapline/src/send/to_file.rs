@@ -6,10 +6,9 @@ use store::write::{CaptureFile, CaptureFileOptions, Output};
 
 use super::egress::LiveSent;
 use super::error::SendError;
-use super::pacer::is_stopped;
 use super::queue::{QueueSize, SendQueue};
-use super::schedule::{Rate, Schedule};
 use super::source::{Fill, FilledQueues, SourceError};
+use super::timing::{Rate, Schedule, is_stopped};
 use crate::stop::Stop;
 
 /// Writes what a job would send to a pcapng file, as fast as the file takes it.

@@ -10,8 +10,8 @@ use rustix::io::Errno;
 use super::packet::LEAD_NS;
 use super::transmit::{Refusal, Transmit};
 use crate::send::options::SendPath;
-use crate::send::pacer::pause;
 use crate::send::queue::{QueuedPacket, SendQueue};
+use crate::send::timing::pause;
 
 /// Packets handed to the kernel in one system call at most.
 const BATCH: usize = 256;

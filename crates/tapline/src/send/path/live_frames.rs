@@ -8,8 +8,8 @@ use rustix::io::Errno;
 
 use super::transmit::{Refusal, Transmit};
 use crate::send::options::SendPath;
-use crate::send::pacer::pause;
 use crate::send::queue::SendQueue;
+use crate::send::timing::pause;
 
 /// Packets sent in one system call at most. It costs some ten microseconds, so that many packets share it. A stop waits for
 /// at most as many: some ten milliseconds.

@@ -8,10 +8,10 @@ use std::fs;
 use serde_json::{Value, json};
 use tapline::capture::{CaptureOptions, ReaderOptions, TimestampSource};
 
-use super::buffer::{USUAL_MBPS, speed_mbps};
-use super::readers;
-use super::source;
+use super::files;
 use crate::args::CaptureArgs;
+use crate::capture::buffer::{USUAL_MBPS, speed_mbps};
+use crate::capture::source;
 use crate::failure::Failure;
 use crate::output;
 
@@ -43,7 +43,7 @@ impl ReaderChoice {
     pub fn new(args: &CaptureArgs, options: &CaptureOptions) -> Result<Self, Failure> {
         if args.readers.queues.is_some() {
             return Ok(Self {
-                readers: readers::options(args, options)?,
+                readers: files::options(args, options)?,
                 reason: Reason::Flag,
             });
         }

@@ -5,9 +5,9 @@ use std::num::NonZeroU64;
 use store::model::LinkType;
 
 use super::clients::Clients;
-use super::queue::SendQueue;
-use super::source::{Fill, SourceError};
 use crate::read::{Read, ReadError};
+use crate::send::queue::SendQueue;
+use crate::send::source::{Fill, SourceError};
 
 /// Sends the packets of a read job, once or several times.
 ///
@@ -91,7 +91,7 @@ where
     }
 
     /// Sends the packets of clients on the interface of the job, and those of servers on its
-    /// [second one](super::SendOptions::second_link), in the recorded order. The recorded addresses decide, not the
+    /// [second one](crate::send::SendOptions::second_link), in the recorded order. The recorded addresses decide, not the
     /// changed ones.
     #[must_use]
     pub fn split(mut self, clients: Clients) -> Self {
@@ -107,7 +107,7 @@ where
         self
     }
 
-    /// The source for [`Sender::run`](super::Sender::run).
+    /// The source for [`Sender::run`](crate::send::Sender::run).
     pub fn into_source(
         self,
     ) -> impl FnMut(&mut SendQueue) -> Result<Fill, SourceError> + Send + 'static {

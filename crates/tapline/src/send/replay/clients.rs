@@ -3,8 +3,8 @@
 use wire::dissect;
 use wire::protocol::link_type;
 
-use super::generate::Addresses;
 use super::roles::{FlowRoles, by_packet};
+use crate::send::generate::Addresses;
 
 /// How clients are told from servers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

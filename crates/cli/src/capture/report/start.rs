@@ -4,13 +4,14 @@ use std::io::{self, IsTerminal, Write};
 
 use tapline::capture::{Backend, FilterPlace, Mode, OpenInterface};
 
-use super::buffer::BufferChoice;
-use super::reader_choice::ReaderChoice;
-use super::source::Source;
 use super::stamps::software_stamps;
 use super::summary::xdp_mode_json;
-use super::{reader_accounts, sockets};
 use crate::args::CaptureArgs;
+use crate::capture::buffer::BufferChoice;
+use crate::capture::readers::accounts;
+use crate::capture::readers::choice::ReaderChoice;
+use crate::capture::sockets;
+use crate::capture::source::Source;
 use crate::failure::{chain, xdp_refusal};
 use crate::json;
 use crate::output::Written;
@@ -64,11 +65,11 @@ pub fn show(
             "at_ns": crate::moment::now_ns(),
             "interfaces": interfaces,
             "buffer": buffer.json(),
-            "readers": reader_accounts::start_json(capture.readers()),
+            "readers": accounts::start_json(capture.readers()),
             "reader_choice": readers.json(),
             "unread_queues": capture.unread_queues(),
-            "fanout": reader_accounts::distribution_json(capture.distribution()),
-            "pinned_irqs": reader_accounts::irqs_json(capture.pinned_irqs()),
+            "fanout": accounts::distribution_json(capture.distribution()),
+            "pinned_irqs": accounts::irqs_json(capture.pinned_irqs()),
             "files": written.names(),
             "metrics": places.metrics,
             "control": places.control,
@@ -97,16 +98,16 @@ pub fn show(
         if capture.is_hotplug() {
             let _ = writeln!(out, "capturing on each interface that comes up{hint}");
         }
-        if let Some(line) = reader_accounts::start_line(capture.readers(), capture.distribution()) {
+        if let Some(line) = accounts::start_line(capture.readers(), capture.distribution()) {
             let _ = writeln!(out, "{line}");
         }
         if let Some(line) = readers.line() {
             let _ = writeln!(out, "{line}");
         }
-        if let Some(line) = reader_accounts::irqs_line(capture.pinned_irqs()) {
+        if let Some(line) = accounts::irqs_line(capture.pinned_irqs()) {
             let _ = writeln!(out, "{line}");
         }
-        if let Some(line) = reader_accounts::unread_line(capture.unread_queues()) {
+        if let Some(line) = accounts::unread_line(capture.unread_queues()) {
             let _ = writeln!(out, "{line}");
         }
         if args.sandbox.no_sandbox {

@@ -7,9 +7,9 @@ use std::time::Duration;
 use tapline::capture::{CaptureOptions, FanoutMode, FileConsumer, ReaderOptions};
 use tapline::file::write::IndexCounts;
 
-use super::setup;
-use super::source::Source;
 use crate::args::{CaptureArgs, Order, ReaderCount};
+use crate::capture::setup;
+use crate::capture::source::{self, Source};
 use crate::failure::{Exit, Failure};
 use crate::output::{self, Written};
 
@@ -30,7 +30,7 @@ pub fn options(
         "--order queue does not support --who and --packet-id"
     } else if is_queue && args.record.trigger_flow.is_some() {
         "--order queue does not support --trigger-flow: both directions of a flow may be in two queues"
-    } else if super::source::namespaces(&args.netns, &args.interface).is_some() {
+    } else if source::namespaces(&args.netns, &args.interface).is_some() {
         "--queues needs interfaces that stay: it is not for -i any or --netns"
     } else if is_queue && to_stdout {
         "--order queue needs -w FILE, after which its files are named"

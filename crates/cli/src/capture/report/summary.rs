@@ -9,10 +9,12 @@ use tapline::capture::{
 };
 
 use super::account::{account_line, lost_json};
-use super::buffer::BufferChoice;
-use super::reader_choice::ReaderChoice;
-use super::{reader_accounts, sockets, stamps};
+use super::stamps;
 use crate::args::CaptureArgs;
+use crate::capture::buffer::BufferChoice;
+use crate::capture::readers::accounts;
+use crate::capture::readers::choice::ReaderChoice;
+use crate::capture::sockets;
 use crate::failure::{chain, xdp_refusal};
 use crate::json;
 use crate::output::{self, Written};
@@ -107,7 +109,7 @@ impl Summary<'_> {
             "interfaces": interfaces,
         });
         sockets::add(&mut object, self.result.sockets(), self.result.fall_back());
-        reader_accounts::add_summary(&mut object, self.result);
+        accounts::add_summary(&mut object, self.result);
         object["reader_choice"] = self.readers.json();
         object
     }
@@ -136,7 +138,7 @@ impl Summary<'_> {
                 account_line(out, Some(&link.name), &link.account)?;
             }
         }
-        reader_accounts::summary_lines(out, self.result)?;
+        accounts::summary_lines(out, self.result)?;
         if let Some(line) = self.readers.line() {
             writeln!(out, "{line}")?;
         }
@@ -167,7 +169,7 @@ impl Summary<'_> {
             && self.result.readers.is_empty()
         {
             writeln!(out, "{}", reader_line(time.ran, time.waited, *duration))?;
-            reader_accounts::advise(args, time, *duration, out)?;
+            accounts::advise(args, time, *duration, out)?;
         }
         self.reasons(out)?;
         if let Some(sampling) = args.sample {

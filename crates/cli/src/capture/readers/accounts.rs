@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use tapline::capture::{CaptureSummary, FanoutMode, OpenReader, ReaderTime};
 use tapline::irq::PinnedIrq;
 
-use super::account::{account_line, lost_json};
 use crate::args::CaptureArgs;
+use crate::capture::report::account::{account_line, lost_json};
 use crate::units::{binary, counted, numbered, span};
 
 /// How the kernel distributes the packets; null for other back ends.
