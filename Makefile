@@ -67,29 +67,34 @@ test:
 	@packaging/need.sh test
 	@tools/test.sh
 
+# The program that the checks below run. `make test` builds it, too; with IS_BUILT set it is not built again. Built alone, it and
+# what it depends on would be compiled once more, because the tests turn on other features of dependencies.
+PROGRAM := target/debug/tapline
+
+.PHONY: program
+program:
+	@packaging/need.sh build
+	[ -n "$(IS_BUILT)" ] || cargo build --locked -p tapline-cli
+
 # Debian's Chromium takes 124 MB of download, so that make test does without it.
-browser:
+browser: program
 	@packaging/need.sh browser
-	cargo build --locked -p tapline-cli
-	tools/browser.sh target/debug/tapline target/browser
+	tools/browser.sh $(PROGRAM) target/browser
 
 # Prometheus takes 19 MB of download.
-dashboard:
+dashboard: program
 	@packaging/need.sh dashboard
-	cargo build --locked -p tapline-cli
-	tools/dashboard.sh target/debug/tapline
+	tools/dashboard.sh $(PROGRAM)
 
 # PySpark takes 400 MB of download and needs Java, so that make test does without it.
-engines:
+engines: program
 	@packaging/need.sh engines
-	cargo build --locked -p tapline-cli
-	tools/engines.sh target/debug/tapline target/engines
+	tools/engines.sh $(PROGRAM) target/engines
 
 # Azurite takes 190 MB of packages and needs Node.js, so that make test does without it.
-azurite:
+azurite: program
 	@packaging/need.sh azurite
-	cargo build --locked -p tapline-cli
-	tools/azurite.sh target/debug/tapline target/azurite
+	tools/azurite.sh $(PROGRAM) target/azurite
 
 # What the bench of flows compares with is unpacked into target/flow-peers.
 bench: build c-library pcap-library
@@ -134,10 +139,9 @@ sbom:
 	@packaging/sbom.sh target/sbom
 
 .PHONY: same-build
-same-build:
+same-build: program
 	@packaging/need.sh sbom
-	cargo build --locked -p tapline-cli
-	@tools/same-build.sh target/debug/tapline
+	@tools/same-build.sh $(PROGRAM)
 
 reproducible:
 	@packaging/need.sh build

@@ -31,7 +31,8 @@ timeout 120 unshare --net bash -euo pipefail -c 'program=$0 folder=$1
     "$program" ping -q 192.0.2.1 -c 2 -i 50ms --report "$folder/ping-silent.html" >/dev/null || [ $? != 101 ]
 ' "$program" "$folder"
 
-# The results of the benches.
-cargo test --quiet --locked -p tapline-lab --bench report -- --bench --page "$(realpath "$folder")/benchmarks.html" >/dev/null
+# The results of the benches. All packages, of which one has this bench: so cargo chooses the features of `make test`, and compiles
+# the bench alone.
+cargo test --quiet --locked --workspace --bench report -- --bench --page "$(realpath "$folder")/benchmarks.html" >/dev/null
 
 python3 "$here/browser.py" chromium "$folder/pictures" "$folder"/*.html
