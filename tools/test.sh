@@ -19,16 +19,18 @@ mkdir "$work/runs"
 export TAPLINE_SKIPS=$work/skips
 : >"$TAPLINE_SKIPS"
 
-# Tests that need these kernels are skipped, and counted, where they are missing.
+# Tests that need these kernels are skipped, and counted, where they are missing. They are fetched while the tests are built.
 kernel=$PWD/target/kernel older=$PWD/target/older-kernel
-[ "$(uname -m)" != x86_64 ] || { tools/kernel.sh "$kernel"; tools/kernel.sh "$older" bookworm; } || true
-[ ! -e "$kernel/order" ] || export TAPLINE_LAB_KERNEL=$kernel
-[ ! -e "$older/order" ] || export TAPLINE_LAB_OLDER_KERNEL=$older
+{ [ "$(uname -m)" != x86_64 ] || { tools/kernel.sh "$kernel"; tools/kernel.sh "$older" bookworm; }; } >"$work/kernels" 2>&1 &
 
 # On a fresh clone nothing can be reused, and its state for the next build costs time.
 [ -e target/debug ] || export CARGO_INCREMENTAL=0
 cargo test --workspace --locked --no-run --message-format=json-render-diagnostics >"$work/messages" ||
     { echo "the tests do not compile: 0 passed, 1 failed, 0 skipped"; exit 1; }
+wait
+cat "$work/kernels"
+[ ! -e "$kernel/order" ] || export TAPLINE_LAB_KERNEL=$kernel
+[ ! -e "$older/order" ] || export TAPLINE_LAB_OLDER_KERNEL=$older
 # Folder of the package and path of the program. Those that take longest first: of the command and of the C library, then
 # the largest.
 sed -n 's|.*"manifest_path":"\([^"]*\)/Cargo.toml".*"overflow_checks":[a-z]*,"test":true.*"executable":"\([^"]*\)".*|\1 \2|p' \
