@@ -67,21 +67,6 @@ fn make_install(folder: &Path, prefix: &Path) {
     succeed(command.env("KEEP_DEBUG", "1"));
 }
 
-#[test]
-fn a_relative_folder_gets_the_headers() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let mut command = Command::new(repository().join("packaging/c-library.sh"));
-    command.arg(archive()).args(["tree/usr", "/usr"]);
-    succeed(command.current_dir(&folder));
-    let include = folder.path().join("tree/usr/include/tapline");
-    for header in ["capture.hpp", "netlink/link.hpp"] {
-        assert_eq!(
-            fs::read(include.join(header)).expect("a header"),
-            fs::read(room().join("include/tapline").join(header)).expect("its source"),
-        );
-    }
-}
-
 /// CMake builds programs below `build` with the library below `prefix`.
 #[track_caller]
 fn cmake_finds(prefix: &Path, build: &Path) {
@@ -100,13 +85,20 @@ fn cmake_finds(prefix: &Path, build: &Path) {
 }
 
 #[test]
-fn cmake_finds_a_library_in_the_folder_of_an_architecture() {
+fn a_relative_folder_gets_the_headers_and_the_library_of_an_architecture() {
     let folder = tempfile::tempdir().expect("a folder");
-    let prefix = folder.path().join("usr");
     let architecture = output(Command::new("cc").arg("-print-multiarch"));
     let mut command = Command::new(repository().join("packaging/c-library.sh"));
-    command.arg(archive()).args([&prefix, &prefix]);
-    succeed(command.arg(format!("lib/{}", architecture.trim())));
+    command.arg(archive()).args(["tree/usr", "/usr"]);
+    command.arg(format!("lib/{}", architecture.trim()));
+    succeed(command.current_dir(&folder));
+    let prefix = folder.path().join("tree/usr");
+    for header in ["capture.hpp", "netlink/link.hpp"] {
+        assert_eq!(
+            fs::read(prefix.join("include/tapline").join(header)).expect("a header"),
+            fs::read(room().join("include/tapline").join(header)).expect("its source"),
+        );
+    }
     cmake_finds(&prefix, &folder.path().join("build"));
 }
 

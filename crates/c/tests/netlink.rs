@@ -9,7 +9,8 @@ use lab::uml::Tests;
 use lab::{Host, Net};
 
 use crate::support::{
-    CHECKERS, SANITIZERS, WARNINGS, built, checked_languages, is_inside_uml, library, room, succeed,
+    CHECKERS, SANITIZERS, WARNINGS, built, checked_languages, is_inside_uml, library, precompiled,
+    room, succeed,
 };
 
 /// The tests that run under user-mode-linux.
@@ -45,6 +46,10 @@ fn build(use_of_it: &str, compiler: &str, flags: &[&str], count: usize) -> PathB
     let mut command = Command::new(compiler);
     command.args(FLAGS).args(WARNINGS).args(flags);
     command.arg("-I").arg(room().join("include"));
+    if *flags == SANITIZERS {
+        let (headers, code) = precompiled();
+        command.arg("-include-pch").arg(headers).arg(code);
+    }
     command.args(SOURCES[..count].iter().map(|source| folder.join(source)));
     command.arg("-o").arg(&program).arg("-L").arg(library);
     command.arg(format!("-Wl,-rpath,{}", library.display()));
