@@ -43,9 +43,9 @@ pub(super) struct Builder {
     current: Extent,
     addresses: Hashes,
     ports: Ports,
-    /// Identities of the flows in the sets.
+    /// Identities of flows whose addresses and ports are in the sets, also where the extent does without flows.
     flows: Hashes,
-    /// The hash of each of them, which the index has. Strangers can choose flows of which it is the same.
+    /// Hashes of flows, which the index has. Strangers can choose flows of which it is the same.
     flow_hashes: Vec<u64>,
     identities: FlowIdentities,
     /// Classes of keys that the current extent does without: there are too many, or packets whose keys are unknown.
@@ -237,9 +237,10 @@ impl Builder {
     /// Adds the keys that wait.
     fn settle(&mut self) {
         let mut waiting = std::mem::take(&mut self.waiting);
-        if !self.drops(FLOWS) {
+        if !self.drops(FLOWS) || self.flows.len() < KEYS_MAX {
             self.flows
                 .prefetch(waiting.iter().filter_map(|packet| packet.flow));
+            let keeps_flows = !self.drops(FLOWS);
             // What a known flow consists of is in the sets, too.
             waiting.retain(|packet| {
                 let (Some(identity), Some((addresses, ports))) = (packet.flow, packet.keys.flow())
@@ -247,7 +248,7 @@ impl Builder {
                     return true;
                 };
                 let is_new = self.flows.insert(identity);
-                if is_new {
+                if is_new && keeps_flows {
                     self.flow_hashes.push(Key::Flow(addresses, ports).hash());
                 }
                 is_new
@@ -293,7 +294,7 @@ impl Builder {
         let classes = [
             (ADDRESSES, self.addresses.len()),
             (PORTS, self.ports.len()),
-            (FLOWS, self.flows.len()),
+            (FLOWS, self.flow_hashes.len()),
         ];
         let kept = classes.iter().filter(|(class, _)| !self.drops(*class));
         kept.map(|(_, count)| count).sum()
