@@ -181,6 +181,7 @@ fn a_second_signal_restores_the_terminal_too() {
     terminal.wait_for_shown("q: end");
     assert!(!terminal.is_in_line_mode());
     terminal.stop_output();
+    running.stalls();
     running.signal(Signal::INT);
     running.takes_another();
     running.signal(Signal::TERM);

@@ -181,7 +181,8 @@ fn notice(removal: &Removal, is_whole: bool) -> End {
         return run(removal, true);
     }
     match run(removal, false) {
-        End::Passed => match run(removal, true) {
+        // A command that waits for something that does not come says less than one that is ended.
+        End::Passed | End::Hung => match run(removal, true) {
             End::Failed => End::Refused,
             other => other,
         },

@@ -269,6 +269,12 @@ pub const ELSEWHERE: &[Elsewhere] = &[
         &["sandbox::sending_makes_the_calls_of_its_list"],
     ),
     elsewhere(
+        "processes",
+        &[libc::SYS_read],
+        "what a process is called, which a file has",
+        &["capture_who::a_file_says_which_process_sent_a_packet"],
+    ),
+    elsewhere(
         "signals",
         &[libc::SYS_openat],
         "a second signal leaves a screen",

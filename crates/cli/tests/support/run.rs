@@ -107,8 +107,18 @@ pub fn takes_another(process: Pid) {
     };
     wait::until("the second signal is waited for", || {
         let mut tasks = fs::read_dir(&tasks).expect("the process is there");
+        assert!(!has_ended(process), "it has ended");
         tasks.any(is_it)
     });
+}
+
+/// Whether a child has ended. It is not waited for yet.
+fn has_ended(process: Pid) -> bool {
+    let path = format!("/proc/{}/stat", process.as_raw_nonzero());
+    let stat = fs::read_to_string(path).expect("the process is there");
+    // The state follows the name, in which anything can be.
+    stat.rsplit_once(") ")
+        .is_some_and(|(_, rest)| rest.starts_with('Z'))
 }
 
 /// A running program; killed when dropped.
@@ -197,6 +207,15 @@ impl Running {
     /// Waits until another signal counts as a second one.
     pub fn takes_another(&self) {
         takes_another(self.pid());
+    }
+
+    /// Waits until it is blocked while it writes to standard output.
+    pub fn stalls(&self) {
+        let path = format!("/proc/{}/syscall", self.pid().as_raw_nonzero());
+        let blocked = format!("{} 0x1 ", libc::SYS_write);
+        wait::until("standard output takes nothing more", || {
+            fs::read_to_string(&path).is_ok_and(|call| call.starts_with(&blocked))
+        });
     }
 
     /// Waits until it has accounted for `count` packets, and stops it. The summary must account for them too.
