@@ -55,7 +55,8 @@ ${3:+Depends: $3
 }${5:+Recommends: $5
 }Description: $4
 END
-    (cd "$root" && find . -type f ! -path './DEBIAN/*' -printf '%P\n' | LC_ALL=C sort | xargs -d '\n' md5sum) \
+    # Without those that an administrator may change, for which dpkg has sums of its own.
+    (cd "$root" && find . -type f ! -path './DEBIAN/*' ! -path './etc/*' -printf '%P\n' | LC_ALL=C sort | xargs -d '\n' md5sum) \
         >"$root/DEBIAN/md5sums"
     chmod 644 "$root/DEBIAN/"*
     for script in postinst prerm postrm; do
@@ -91,7 +92,9 @@ if [ "$1" = configure ]; then
     getent group tapline >/dev/null || groupadd --system tapline
     case $(dpkg-statoverride --list /usr/bin/tapline || true) in
         *' tapline 0750 '* | *' tapline 750 '*)
-            setcap @CAPABILITIES@ /usr/bin/tapline
+            # Some file systems have no capabilities, and some containers may not set them. That does not keep the package.
+            setcap @CAPABILITIES@ /usr/bin/tapline ||
+                echo "tapline: /usr/bin/tapline has no capabilities, so that only root can capture" >&2
             ;;
         # The override is gone, and leaves the file as it was.
         '')
