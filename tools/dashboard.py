@@ -23,7 +23,8 @@ API = "http://127.0.0.1:9090/api/v1/"
 COMMANDS = {
     "capture": ["capture", "-i", "v1", "-w", "capture.pcapng", "-q"],
     "count": ["count", "-i", "v1", "-q"],
-    "flows": ["flows", "-i", "v1", "-q"],
+    # Nobody listens there: the counters of a collector are there without one.
+    "flows": ["flows", "-i", "v1", "-q", "--ipfix", "127.0.0.1:9"],
     "ping": ["ping", "10.0.0.1", "-i", "0.1", "-q"],
     # Nobody listens there: the counters and the failures of uploads are there without a server.
     "uploads": ["flows", "-i", "v1", "-q", "-w", "s3://logs/", "--partition", "--rotate-interval", "1s", "--spool", "spool", "--spool-wait", "0s"],

@@ -7,11 +7,11 @@ use std::time::Duration;
 use serde_json::json;
 use tapline::capture::CaptureOptions;
 use tapline::filter::SystemNames;
-use tapline::flows::{FlowMeter, FlowTable, TableOptions};
+use tapline::flows::{FlowAccount, FlowMeter, FlowTable, TableOptions};
 use tapline::read::ReadError;
 use tapline::{Expression, Filter};
 
-use super::ipfix::{Collector, RATE_OF_FILES};
+use super::ipfix::{Collector, RATE_OF_FILES, Sent};
 use super::outputs::{Output, Outputs};
 use super::print::Printer;
 use super::summary::{self, Ended, Origin};
@@ -292,7 +292,8 @@ fn serve(
     origin: Counters,
     uploads: Option<Counters>,
 ) -> Result<Arc<Board>, Failure> {
-    let board = Board::new(summary::families(&tapline::flows::FlowAccount::default()));
+    let sent = args.ipfix.as_ref().map(|_| Sent::default());
+    let board = Board::new(summary::families(&FlowAccount::default(), sent));
     let posted = Arc::clone(&board);
     server.serve(args.sandbox, move || {
         let mut families = origin();

@@ -4,7 +4,7 @@ use tapline::capture::ConsumerError;
 use tapline::file::model::Interface;
 use tapline::flows::{Flow, FlowAccount, FlowSink};
 
-use super::ipfix::Collector;
+use super::ipfix::{Collector, Sent};
 use crate::columns::FlowColumns;
 
 /// One of several outputs. It takes nothing after its first error, and the others can be completed.
@@ -66,6 +66,12 @@ pub struct Outputs {
 impl Outputs {
     pub fn is_any(&self) -> bool {
         self.collector.is_some() || self.columns.is_some()
+    }
+
+    /// What the collector was sent, if there is one.
+    pub fn sent(&self) -> Option<Sent> {
+        let collector = self.collector.as_ref();
+        collector.map(|output| output.sink.sent)
     }
 
     /// Calls both. The first error is returned.

@@ -248,10 +248,10 @@ impl FlowSink for Printer {
     }
 
     fn flush(&mut self, account: &FlowAccount) -> Result<(), ConsumerError> {
-        if let Some(board) = &self.board {
-            board.post(families(account));
-        }
         let flushed = self.outputs.flush(account);
+        if let Some(board) = &self.board {
+            board.post(families(account, self.outputs.sent()));
+        }
         flushed.and(self.write())
     }
 

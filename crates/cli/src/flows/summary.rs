@@ -7,6 +7,7 @@ use tapline::capture::CaptureSummary;
 use tapline::flows::{EndReason, FlowAccount, FlowTable, ProtocolClass, Traffic};
 use tapline::read::ReadSummary;
 
+use super::ipfix::Sent;
 use super::outputs::{Output, Outputs};
 use crate::args::FlowsArgs;
 use crate::capture::{account_line, lost_json};
@@ -194,15 +195,15 @@ pub fn room(args: &FlowsArgs) -> String {
     )
 }
 
-/// The counters for Prometheus.
-pub fn families(account: &FlowAccount) -> Vec<Family> {
+/// The counters for Prometheus; `sent` is what a collector was sent.
+pub fn families(account: &FlowAccount, sent: Option<Sent>) -> Vec<Family> {
     let of_protocols = |pick: fn(Traffic) -> u64| {
         ProtocolClass::ALL.map(|class| {
             let value = pick(account.of_protocol(class));
             Sample::new([("protocol", class.name())], value)
         })
     };
-    vec![
+    let mut families = vec![
         Family::counters(
             "flow_packets",
             "Packets in flows, and packets that belong to none, by reason",
@@ -229,6 +230,26 @@ pub fn families(account: &FlowAccount) -> Vec<Family> {
             "flows",
             "Flows in the table",
             [Sample::new([], account.flows)],
+        ),
+    ];
+    families.extend(sent.map(ipfix_families).into_iter().flatten());
+    families
+}
+
+/// What a collector was sent. A datagram that is known to be refused moves its flows from the sent ones to the failed ones: counters must
+/// not become less, so that the first one has both.
+fn ipfix_families(sent: Sent) -> [Family; 2] {
+    let all = sent.flows + sent.failed_flows;
+    [
+        Family::counters(
+            "ipfix_flows",
+            "Flows for the collector, with those that failed",
+            [Sample::new([], all)],
+        ),
+        Family::counters(
+            "ipfix_failed_flows",
+            "Of these, flows that could not be sent, or that the collector's host refused",
+            [Sample::new([], sent.failed_flows)],
         ),
     ]
 }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{PipeWriter, Write, pipe};
-use std::net::SocketAddr;
+use std::net::{SocketAddr, UdpSocket};
 use std::process::Stdio;
 
 use lab::wait;
@@ -24,8 +24,13 @@ fn header() -> Vec<u8> {
 
 /// A packet of that file.
 fn record(frame: &[u8]) -> Vec<u8> {
+    record_at(0, frame)
+}
+
+/// A packet some seconds later.
+fn record_at(seconds: u32, frame: &[u8]) -> Vec<u8> {
     let length = frame.len() as u32;
-    let mut bytes = [1_764_288_000, 0, length, length]
+    let mut bytes = [1_764_288_000 + seconds, 0, length, length]
         .map(u32::to_le_bytes)
         .concat();
     bytes.extend(frame);
@@ -101,6 +106,43 @@ fn flows_of_a_pipe_have_counters() {
     drop(packets);
     running.finish().exit(0);
     assert!(fs::exists(scene.file("flows.parquet")).expect("the folder"));
+}
+
+/// Compared with the datagrams that a socket receives.
+#[test]
+fn flows_for_a_collector_have_counters() {
+    let scene = Scene::new();
+    let socket = scene.right.run(|| UdpSocket::bind("127.0.0.1:0"));
+    let socket = socket.expect("a socket");
+    let collector = socket.local_addr().expect("an address");
+    let line = format!("flows - --idle 1s --ipfix {collector}");
+    let (running, to, mut packets) = start(&scene, &line);
+    let counted = |flows: u64, failed: u64| {
+        scraped(&scene, to, |counters| {
+            counters["tapline_ipfix_flows_total{}"] == flows
+                && counters["tapline_ipfix_failed_flows_total{}"] == failed
+        });
+    };
+    // Ten seconds later, the flow of the packet before has ended.
+    let mut send = |seconds: u32| {
+        let record = record_at(seconds, &udp(b"one"));
+        packets.write_all(&record).expect("it reads");
+    };
+    counted(0, 0);
+    send(0);
+    send(10);
+    counted(1, 0);
+    let mut message = [0; 2048];
+    let bytes = socket.recv(&mut message).expect("a message");
+    assert_eq!(message[..2], [0, 10], "{bytes} bytes");
+    drop(socket);
+    // That a datagram was refused is known when the next one is sent.
+    send(20);
+    counted(2, 0);
+    send(30);
+    counted(3, 1);
+    drop(packets);
+    running.finish().exit(0);
 }
 
 #[test]
