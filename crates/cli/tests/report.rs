@@ -4,10 +4,13 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tempfile::TempDir;
+use wire::MacAddress;
+use wire::build::Frame;
+use wire::protocol::ethertype;
 
-use crate::support::files::{capture, pcap};
+use crate::support::files::{capture, pcap, pcap_of};
 use crate::support::run::{run, run_with};
 use crate::support::{assert_refused, text, tool};
 
@@ -447,6 +450,72 @@ fn one_wrong_clock_does_not_spoil_the_time_line() {
         assert_eq!(after(&wrong, what), after(&usual, what), "{what}");
     }
     assert!(wrong.contains("1 packet has a time far from the others"));
+}
+
+#[test]
+fn captures_without_a_duration_have_no_rates() {
+    let folder = TempDir::new().expect("a folder");
+    let file = text(&folder.path().join("few.pcap"));
+    let second = 1_700_000_000_000_000_000;
+    let rows: [(&[u64], &str); 3] = [
+        (&[], "The capture has no packets."),
+        (&[second], "All packets have the same time"),
+        (&[second; 20], "All packets have the same time"),
+    ];
+    for (times, said) in rows {
+        fs::write(&file, pcap(times)).expect("written");
+        let (figures, page) = report(&file);
+        assert_eq!(figures["packets"], times.len());
+        assert!(page.contains(said) && !page.contains("Each step is"));
+    }
+    fs::write(&file, pcap(&[second, second + 1_000_000])).expect("written");
+    assert!(report(&file).1.contains("Each step is"));
+}
+
+/// An announcement of an address by ARP, in a VLAN or without one.
+fn announcement(owner: u8, address: [u8; 4], vlan: Option<u16>) -> Vec<u8> {
+    let owner = MacAddress([2, 0, 0, 0, 0, owner]);
+    let frame = Frame::ethernet(owner, MacAddress([0xff; 6]));
+    let frame = match vlan {
+        Some(vlan) => frame.vlan(vlan),
+        None => frame,
+    };
+    let head: [u8; 8] = [0, 1, 8, 0, 6, 4, 0, 1];
+    let ends = [&owner.0[..], &address, &[0; 6], &address].concat();
+    frame.payload(ethertype::ARP, &[&head[..], &ends].concat())
+}
+
+#[test]
+fn an_address_in_two_vlans_is_no_conflict() {
+    let folder = TempDir::new().expect("a folder");
+    let file = text(&folder.path().join("vlans.pcap"));
+    let router = [192, 0, 2, 1];
+    let announced = [
+        announcement(1, router, Some(10)),
+        announcement(2, router, Some(20)),
+        announcement(3, router, None),
+    ];
+    let write = |frames: &[Vec<u8>]| {
+        let frames = frames.iter().cloned();
+        fs::write(&file, pcap_of((1..).zip(frames))).expect("written");
+        let (figures, page) = report(&file);
+        (figures["conflicts"].clone(), page)
+    };
+    let (conflicts, page) = write(&announced);
+    assert_eq!(conflicts, json!([]));
+    assert!(page.contains("None among 3 addresses"));
+    let with_another = [&announced[..], &[announcement(4, router, Some(20))]].concat();
+    let (conflicts, page) = write(&with_another);
+    let [conflict] = &array(&conflicts).collect::<Vec<_>>()[..] else {
+        panic!("{conflicts}");
+    };
+    assert_eq!(
+        (&conflict["address"], &conflict["vlan"]),
+        (&json!("192.0.2.1"), &json!(20))
+    );
+    let owners: Vec<_> = array(&conflict["owners"]).map(|one| &one["mac"]).collect();
+    assert_eq!(owners, ["02:00:00:00:00:02", "02:00:00:00:00:04"]);
+    assert!(page.contains("192.0.2.1, VLAN 20"));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The page about a capture.
 
-use tapline::analysis::{Analysis, Flow, SIZE_CLASSES, Slot, Top, Traffic};
+use tapline::analysis::{Analysis, AnnouncedAddress, Flow, SIZE_CLASSES, Slot, Top, Traffic};
 use tapline::packet::protocol::ip;
 use tapline::read::InputError;
 
@@ -99,11 +99,21 @@ fn far(analysis: &Analysis) -> u64 {
 
 fn over_time(page: &mut Page, analysis: &Analysis) {
     page.section("Packets over time");
-    let Some(first_ns) = analysis.first_ns else {
-        page.paragraph("No packet has a time.");
-        return;
-    };
     let (start_ns, width_ns, slots) = analysis.timeline.slots(PLACES);
+    let lost = slots.iter().map(|slot| slot.lost);
+    let lost = lost.fold(0, u64::saturating_add);
+    let far = far(analysis);
+    if lost == 0 && far == 0 && slots.len() < 2 {
+        // A rate needs a duration: one packet in a microsecond is not a million of them in a second.
+        page.paragraph(match (analysis.packets, slots.len()) {
+            (0, _) => "The capture has no packets.",
+            (_, 0) => "No packet has a time.",
+            _ => "All packets have the same time, so that there are no rates.",
+        });
+        return;
+    }
+    // Without packets, the losses of statistics are there.
+    let first_ns = analysis.first_ns.unwrap_or(start_ns);
     let seconds = width_ns as f64 / 1e9;
     let each = |value: fn(&Slot) -> u64, per: f64| -> Vec<f64> {
         slots.iter().map(|slot| value(slot) as f64 / per).collect()
@@ -115,7 +125,6 @@ fn over_time(page: &mut Page, analysis: &Analysis) {
         36_000..1_000_000 => ("hours", 3600.0),
         _ => ("days", 86_400.0),
     };
-    let far = far(analysis);
     // The first slot may begin before the first packet.
     let first_ns = if far > 0 { start_ns } else { first_ns };
     let across = format!("{unit} since {}", date_time(first_ns, local_zone()));
@@ -169,13 +178,8 @@ fn losses(page: &mut Page, analysis: &Analysis) {
         .enumerate()
         .map(|(number, one)| {
             let loss = &one.loss;
-            let name = one
-                .interface
-                .name
-                .clone()
-                .unwrap_or_else(|| format!("number {number}"));
             vec![
-                name,
+                interface_name(analysis, number),
                 one.interface.filter.clone().unwrap_or_default(),
                 grouped(one.packets),
                 count(loss.is_known().then_some(loss.lost)),
@@ -472,7 +476,7 @@ fn neighbours(page: &mut Page, analysis: &Analysis) {
                 .first_ns
                 .map_or(String::new(), |ns| date_time(ns, zone));
             vec![
-                address.to_string(),
+                announced(address, analysis),
                 owners.collect::<Vec<_>>().join(", "),
                 since,
             ]
@@ -489,4 +493,23 @@ fn neighbours(page: &mut Page, analysis: &Analysis) {
             "{ignored} messages were ignored: there were too many addresses, conflicts or owners."
         ));
     }
+}
+
+/// An address with the VLAN, and of a link-local address the interface, where it was announced.
+fn announced(address: &AnnouncedAddress, analysis: &Analysis) -> String {
+    let mut text = address.address.to_string();
+    for (vlan, what) in address.vlans.iter().flatten().zip(["VLAN", "inner VLAN"]) {
+        text = format!("{text}, {what} {vlan}");
+    }
+    match address.interface {
+        Some(place) => format!("{text}, {}", interface_name(analysis, usize::from(place))),
+        None => text,
+    }
+}
+
+/// The name of an interface, or its number if the file has no name.
+fn interface_name(analysis: &Analysis, place: usize) -> String {
+    let interface = analysis.loss.interfaces.get(place);
+    let name = interface.and_then(|one| one.interface.name.clone());
+    name.unwrap_or_else(|| format!("number {place}"))
 }

@@ -29,8 +29,14 @@ pub fn object(analysis: &Analysis, files: &[String], page: &Path, top: usize) ->
                 .owners
                 .iter()
                 .map(|(owner, messages)| json!({ "mac": owner.to_string(), "messages": messages }));
+            let [vlan, inner_vlan] = address.vlans;
+            let interface = address.interface.map(usize::from);
+            let interface = interface.and_then(|place| analysis.loss.interfaces.get(place));
             json!({
-                "address": address,
+                "address": address.address,
+                "vlan": vlan,
+                "inner_vlan": inner_vlan,
+                "interface": interface.and_then(|one| one.interface.name.as_deref()),
                 "first_ns": conflict.first_ns,
                 "owners": owners.collect::<Vec<_>>(),
             })
@@ -43,6 +49,7 @@ pub fn object(analysis: &Analysis, files: &[String], page: &Path, top: usize) ->
         "bytes": analysis.bytes,
         "captured_bytes": analysis.captured_bytes,
         "untimed": analysis.untimed,
+        "far": analysis.timeline.far().iter().map(|slot| slot.packets).sum::<u64>(),
         "first_ns": analysis.first_ns,
         "last_ns": analysis.last_ns,
         "interfaces": interfaces(analysis),

@@ -61,7 +61,7 @@ pub struct Note {
 /// Interfaces, their losses, and notes.
 #[derive(Clone, Debug, Default)]
 pub struct LossAnalysis {
-    /// The first 1024 interfaces. Files of one capture have the same ones, if names and start agree.
+    /// The first 1024 interfaces. Those of the same name and link type are one, also of several files.
     pub interfaces: Vec<AnalyzedInterface>,
     /// The first 1000 notes.
     pub notes: Vec<Note>,
@@ -113,6 +113,11 @@ impl LossAnalysis {
             }
         }
         self.link_types.get(number).copied().unwrap_or(u16::MAX)
+    }
+
+    /// The place of an interface of the inputs in `interfaces`; `None` beyond the first 1024.
+    pub(super) fn place(&self, interface: u32) -> Option<u16> {
+        self.places.get(interface as usize).copied().flatten()
     }
 
     fn at(&mut self, number: usize) -> Option<&mut AnalyzedInterface> {

@@ -26,7 +26,7 @@ use std::collections::HashMap;
 
 pub use dns::DnsAnalysis;
 pub use loss::{AnalyzedInterface, InterfaceLoss, LossAnalysis, Note};
-pub use neighbours::{AddressConflict, Neighbours};
+pub use neighbours::{AddressConflict, AnnouncedAddress, Neighbours};
 pub use probe::Histogram;
 pub use protocols::{Protocol, ProtocolTree};
 pub use sizes::{SIZE_CLASSES, SizeClasses};

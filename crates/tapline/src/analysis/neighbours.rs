@@ -17,6 +17,18 @@ const OWNERS_MAX: usize = 8;
 const SOURCE_OPTION: u8 = 1;
 const TARGET_OPTION: u8 = 2;
 
+/// An address where it was announced. Another VLAN, and for a link-local address another link, may have another owner of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub struct AnnouncedAddress {
+    /// The address.
+    pub address: IpAddr,
+    /// The VLAN, and the one inside of it. A priority tag is none.
+    pub vlans: [Option<u16>; 2],
+    /// Of a link-local address the interface: its place in [`LossAnalysis::interfaces`](super::LossAnalysis::interfaces).
+    pub interface: Option<u16>,
+}
+
 /// An address with several owners.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AddressConflict {
@@ -31,19 +43,26 @@ pub struct AddressConflict {
 /// Routers that share an address (VRRP, HSRP) and hosts whose network card was replaced look like a conflict, too.
 #[derive(Clone, Debug, Default)]
 pub struct Neighbours {
-    owners: HashMap<IpAddr, MacAddress>,
-    conflicts: BTreeMap<IpAddr, AddressConflict>,
+    owners: HashMap<AnnouncedAddress, MacAddress>,
+    conflicts: BTreeMap<AnnouncedAddress, AddressConflict>,
     ignored: u64,
 }
 
 impl Neighbours {
-    pub(super) fn add(&mut self, summary: &Summary<'_>, time_ns: Option<u64>) {
+    /// Takes a packet of the interface at this place.
+    pub(super) fn add(
+        &mut self,
+        summary: &Summary<'_>,
+        interface: Option<u16>,
+        time_ns: Option<u64>,
+    ) {
         let Some((address, owner)) = claim(summary) else {
             return;
         };
         if address.is_unspecified() || owner.is_group() || owner == MacAddress::ZERO {
             return;
         }
+        let address = announced(address, summary, interface);
         let first = match self.owners.get(&address) {
             Some(&first) => first,
             None if self.owners.len() < ADDRESSES_MAX => {
@@ -79,13 +98,26 @@ impl Neighbours {
     }
 
     /// The conflicts by address: the first 1000.
-    pub fn conflicts(&self) -> &BTreeMap<IpAddr, AddressConflict> {
+    pub fn conflicts(&self) -> &BTreeMap<AnnouncedAddress, AddressConflict> {
         &self.conflicts
     }
 
     /// Messages that were ignored because there were too many addresses, conflicts or owners.
     pub fn ignored(&self) -> u64 {
         self.ignored
+    }
+}
+
+fn announced(address: IpAddr, summary: &Summary<'_>, interface: Option<u16>) -> AnnouncedAddress {
+    let mut tags = summary.vlans().map(|tag| tag.id()).filter(|&id| id != 0);
+    let is_link_local = match address {
+        IpAddr::V4(address) => address.is_link_local(),
+        IpAddr::V6(address) => address.is_unicast_link_local(),
+    };
+    AnnouncedAddress {
+        address,
+        vlans: [tags.next(), tags.next()],
+        interface: interface.filter(|_| is_link_local),
     }
 }
 

@@ -117,7 +117,8 @@ impl Analysis {
         let protocols = protocols(link, &summary, application.as_ref());
         self.protocols.add(protocols, bytes);
         self.add_ends(&summary, bytes);
-        self.neighbours.add(&summary, packet.timestamp_ns);
+        let place = self.loss.place(packet.interface);
+        self.neighbours.add(&summary, place, packet.timestamp_ns);
         let Some(time_ns) = packet.timestamp_ns else {
             self.untimed += 1;
             return;
@@ -126,7 +127,11 @@ impl Analysis {
         self.last_ns = Some(self.last_ns.map_or(time_ns, |last| last.max(time_ns)));
         let mut is_again = false;
         if let Some((from, to)) = ends(&summary) {
-            if let (Transport::Tcp(header), Some(payload)) = (summary.transport, payload(&summary))
+            let missing = packet
+                .original_len
+                .saturating_sub(packet.bytes.len() as u32);
+            if let (Transport::Tcp(header), Some(payload)) =
+                (summary.transport, payload(&summary, missing))
             {
                 is_again = self.tcp.add(header, payload, from, to, time_ns);
             }
@@ -188,8 +193,8 @@ fn ends(summary: &Summary<'_>) -> Option<(SocketAddr, SocketAddr)> {
     ))
 }
 
-/// The bytes that a TCP segment carries, also of those that were not captured.
-fn payload(summary: &Summary<'_>) -> Option<u32> {
+/// The bytes that a TCP segment carries, also of those that were not captured: the last `missing` bytes of the packet.
+fn payload(summary: &Summary<'_>, missing: u32) -> Option<u32> {
     let Transport::Tcp(header) = summary.transport else {
         return None;
     };
@@ -200,7 +205,8 @@ fn payload(summary: &Summary<'_>) -> Option<u32> {
     };
     if length == 0 {
         // Larger than the field can say.
-        return u32::try_from(summary.payload.len()).ok();
+        let captured = u32::try_from(summary.payload.len()).ok()?;
+        return Some(captured.saturating_add(missing));
     }
     let before = before + header.header_len();
     u32::try_from(usize::from(length).saturating_sub(before)).ok()
