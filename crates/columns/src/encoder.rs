@@ -141,3 +141,64 @@ fn of_arrow(error: ArrowError) -> io::Error {
         other => io::Error::other(other),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use wire::metadata::Direction;
+
+    use super::*;
+    use crate::batch::BATCH_ROWS;
+    use crate::packets::{PacketRow, PacketRows};
+
+    /// A segment of TCP over IPv6 with long addresses. All that can differ does.
+    fn segment(number: u32) -> [u8; 74] {
+        let mut frame = [0x22; 74];
+        frame[12..22].copy_from_slice(&[0x86, 0xdd, 0x60, 0, 0, 0, 0, 20, 6, 64]);
+        for at in [34, 50] {
+            let bits = number | 0x1000_1000;
+            frame[at..at + 4].copy_from_slice(&bits.to_be_bytes());
+        }
+        for at in [54, 58, 62] {
+            frame[at..at + 4].copy_from_slice(&number.to_be_bytes());
+        }
+        frame[66] = 0x50;
+        frame
+    }
+
+    /// Memory of the metadata of a file with so many packets.
+    fn metadata_bytes(packets: u32) -> usize {
+        let encoder = Encoder::new::<PacketRows>(ColumnFormat::Parquet, Vec::new());
+        let Ok(Encoder::Parquet(mut writer)) = encoder else {
+            panic!("no encoder");
+        };
+        let mut rows = PacketRows::default();
+        for number in 0..packets {
+            rows.add(&PacketRow {
+                time_ns: Some(1_700_000_000_000_000_000 + u64::from(number)),
+                interface: "eth0",
+                direction: Some(Direction::In),
+                bytes: &segment(number),
+                original_bytes: 74,
+                link_type: 1,
+                packet_id: Some(number.into()),
+            });
+            if rows.len() >= BATCH_ROWS || number + 1 == packets {
+                writer.write(&rows.take()).expect("rows");
+            }
+        }
+        writer.finish().expect("the end").memory_size()
+    }
+
+    /// As the crate's documentation says. Compared with what the crate parquet says of its own memory.
+    #[test]
+    fn a_million_rows_leave_half_a_mebibyte_of_metadata() {
+        /// Rows of a page; a few more are in it.
+        const PAGE_ROWS: usize = 20_000;
+        let [two_pages, six_pages] = [40_000, 120_000].map(metadata_bytes);
+        let page = (six_pages - two_pages).div_ceil(4);
+        // With two pages too many, and the schema in each.
+        let row_group = two_pages + page * ROW_GROUP_ROWS.div_ceil(PAGE_ROWS);
+        let million = row_group * 1_000_000 / ROW_GROUP_ROWS;
+        assert!(million < 512 << 10, "{million}: {two_pages}, {six_pages}");
+    }
+}

@@ -12,6 +12,7 @@
 //!
 //! **Memory.** A table holds [`BATCH_ROWS`] rows as they came and at most [`ROW_GROUP_ROWS`] rows or [`ROW_GROUP_BYTES`] encoded, for each
 //! open file; with partitions, [`OPEN_FILES`] files are open at most, and rows of [`MOST_HOURS`] hours wait to be encoded.
+//! A Parquet file also keeps the metadata of its row groups and pages until it is complete: less than 512 KiB for each million rows.
 //!
 //! **Files** appear under their names when they are complete: they are written under a hidden name, synchronised with the disk
 //! and renamed.
