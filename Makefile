@@ -221,8 +221,11 @@ libpcap-fuzz:
 
 # Wireshark's folder for capture plug-ins: that of the installed tshark, or below a PREFIX of one's own.
 EXTCAP ?= $(shell packaging/extcap-folder.sh $(PREFIX))
+# Where zsh looks. Debian's looks elsewhere for files of packages.
+ZSH_COMPLETIONS ?= $(PREFIX)/share/zsh/site-functions
 # With KEEP_DEBUG the program and the shared libraries keep their debugging information.
 install: build c-library pcap-library
+	rm -rf $(MANUAL)
 	$(BINARY) generate $(MANUAL)
 	packaging/extcap.sh $(DESTDIR)$(EXTCAP) $(PREFIX)/bin/tapline
 	if [ -n "$$KEEP_DEBUG" ]; then install -D -m 755 $(BINARY) $(DESTDIR)$(PREFIX)/bin/tapline; \
@@ -230,7 +233,7 @@ install: build c-library pcap-library
 	install -d $(DESTDIR)$(PREFIX)/share/man/man1
 	install -m 644 $(MANUAL)/man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1/
 	install -D -m 644 $(MANUAL)/completions/tapline.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/tapline
-	install -D -m 644 $(MANUAL)/completions/_tapline $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_tapline
+	install -D -m 644 $(MANUAL)/completions/_tapline $(DESTDIR)$(ZSH_COMPLETIONS)/_tapline
 	install -D -m 644 $(MANUAL)/completions/tapline.fish $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/tapline.fish
 	install -D -m 644 packaging/grafana/tapline.json $(DESTDIR)$(PREFIX)/share/tapline/grafana.json
 	install -D -m 644 packaging/prometheus/tapline-alerts.yml $(DESTDIR)$(PREFIX)/share/tapline/prometheus-alerts.yml
@@ -244,7 +247,7 @@ deb: build c-library pcap-library
 	@packaging/need.sh deb
 	rm -rf $(DEB)
 	KEEP_DEBUG=1 $(MAKE) --no-print-directory install DESTDIR=$(DEB)/tree PREFIX=/usr LIBDIR=lib \
-		EXTCAP=/usr/lib/$$(dpkg-architecture --query DEB_HOST_MULTIARCH)/wireshark/extcap
+		EXTCAP=/usr/lib/$$(dpkg-architecture --query DEB_HOST_MULTIARCH)/wireshark/extcap ZSH_COMPLETIONS=/usr/share/zsh/vendor-completions
 	packaging/deb.sh $(DEB)/tree $(DEB)
 	[ "$$(id -u)" -ne 0 ] || packaging/deb-check.sh $(DEB)
 
