@@ -22,7 +22,7 @@ const STATISTICS: &str = "/proc/sys/kernel/bpf_stats_enabled";
 /// Addresses, ports, and the protocol in four bytes.
 const KEY_BYTES: u32 = 16;
 
-/// As many as `tapline flows` has room for by default.
+/// Room for flows: the default of `tapline flows`.
 const MOST_FLOWS: u32 = 1 << 18;
 
 /// Bytes of an Ethernet header, and of an IPv4 header without options with the ports behind it.

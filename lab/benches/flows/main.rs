@@ -334,7 +334,7 @@ impl Bench {
         command
     }
 
-    /// So many generated packets of so many bytes, through a pipe.
+    /// Generated packets of this number and length, through a pipe.
     fn run_piped(&self, program: &Path, parquet: &Path, [packets, bytes]: [u64; 2]) -> Used {
         let mut source = self.at(program);
         let words = format!("send {} -w -", generated(packets, bytes));
