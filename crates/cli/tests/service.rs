@@ -108,6 +108,35 @@ fn systemd_starts_restarts_and_stops_a_capture() {
 }
 
 #[test]
+fn a_capture_is_started_until_its_interface_is_there() {
+    let scene = Scene::new();
+    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let systemd = Systemd::start(&scene.right, &repository, Path::new(PROGRAM));
+    run(
+        &systemd,
+        "cp packaging/systemd/tapline-capture@.service packaging/systemd/tapline-capture@.socket /etc/systemd/system/
+        mkdir /etc/tapline
+        echo 'FLAGS=-i later0 -w trace.pcapng' >/etc/tapline/later.conf
+        echo 'FLAGS=-i right0 --no-such-flag' >/etc/tapline/wrong.conf
+        systemctl start --no-block tapline-capture@later
+        if systemctl start tapline-capture@wrong; then exit 1; fi",
+    );
+    let of =
+        |unit: &str, name: &str| property_of(&systemd, &format!("tapline-capture@{unit}"), name);
+    assert_eq!(of("wrong", "ActiveState"), "failed");
+    assert_eq!(of("wrong", "NRestarts"), "0");
+    // By default, systemd starts a unit five times in ten seconds, and then no more.
+    lab::wait::until("it was started six times", || {
+        of("later", "NRestarts").parse::<u32>().expect("a number") >= 6
+    });
+    run(
+        &systemd,
+        "ip link add later0 type dummy && ip link set later0 up",
+    );
+    lab::wait::until("it captures", || of("later", "ActiveState") == "active");
+}
+
+#[test]
 fn systemd_starts_flows_that_are_uploaded() {
     let scene = Scene::new();
     let server = Server::start(&scene.right, scene.folder.path());
