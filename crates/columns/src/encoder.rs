@@ -167,7 +167,7 @@ mod tests {
 
     /// Memory of the metadata of a file with so many packets.
     fn metadata_bytes(packets: u32) -> usize {
-        let encoder = Encoder::new::<PacketRows>(ColumnFormat::Parquet, Vec::new());
+        let encoder = Encoder::new::<PacketRows>(ColumnFormat::Parquet, Vec::<u8>::new());
         let Ok(Encoder::Parquet(mut writer)) = encoder else {
             panic!("no encoder");
         };
