@@ -13,6 +13,11 @@ page() { timeout 120 "$program" "$@"; }
 
 page report -q "$captures"/resp_1_benchmark.pcap -o "$folder/capture.html"
 page report -q "$captures"/edns-opts.pcap "$captures"/arp-oobr.pcap "$captures"/of10_s4810.pcap -o "$folder/captures.html"
+# A packet alone, and none: without rates.
+page read -q "$captures"/icmpv6.pcap -c 1 -w "$folder/one.pcapng"
+page report -q "$folder/one.pcapng" -o "$folder/one.html"
+page read -q "$captures"/icmpv6.pcap -w "$folder/none.pcapng" 'tcp port 1'
+page report -q "$folder/none.pcapng" -o "$folder/none.html"
 # A file whose name and texts are hostile.
 hostile="$folder/<script>alert(1)<_script>&\"'.pcapng"
 page read -q "$captures"/icmpv6.pcap --comment '</p><script>alert(1)</script><img src=http://example.com/x>' -w "$hostile"
