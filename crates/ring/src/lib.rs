@@ -46,7 +46,8 @@ pub use options::{
 };
 pub use packet::RingPacket;
 pub use tpacket::{
-    Frames, HandoverGroup, PacketRing, PreparedRing, PreparedShare, RingShare, ShareOptions,
+    BlockLayout, BlockReason, Frames, HandoverGroup, PacketRing, PreparedRing, PreparedShare,
+    RingShare, ShareOptions,
 };
 pub use xdp::{
     BusyPoll, XdpOpenError, XdpRing, XdpRingOptions, XdpSendOptions, XdpSender, XdpSetupError,

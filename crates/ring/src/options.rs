@@ -47,6 +47,11 @@ pub struct RingOptions {
     /// them in short packets: there the reader sees each packet at once, and in TPACKET_V3 only when the kernel hands its block over.
     /// Default: 0, not known.
     pub gather_bytes: usize,
+    /// With `gather`: the kernel lets packets gather, for `gather` or this time, whichever is shorter. Each TPACKET_V3 block is then a
+    /// batch ([`BlockReason::Batch`](crate::BlockReason::Batch)): a sixteenth of the ring or less, for which the kernel wakes the reader.
+    /// Requires `gather_bytes` of a quarter of the ring or more. Do not use it if the reader merges the packets of several rings: they
+    /// would be sorted only within the time of a block. Default: `None`, the reader lets packets gather in smaller blocks.
+    pub gather_in_kernel: Option<Duration>,
     /// Fanout group in which rings share the interface's packets.
     pub fanout: Option<Fanout>,
     /// Time stamp source.
@@ -71,6 +76,7 @@ impl Default for RingOptions {
             stall: None,
             gather: Duration::ZERO,
             gather_bytes: 0,
+            gather_in_kernel: None,
             fanout: None,
             timestamps: TimestampSource::Kernel,
             device_clock: None,

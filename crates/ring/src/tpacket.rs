@@ -5,6 +5,7 @@
 //!                                     └─ replaced while running: HandoverGroup, several together: RingShare
 //! ```
 
+mod block_layout;
 mod distribution;
 mod filter;
 mod geometry;
@@ -14,6 +15,7 @@ mod setup;
 mod share;
 mod walk;
 
+pub use block_layout::{BlockLayout, BlockReason};
 pub use handover::{HandoverGroup, PreparedRing};
 pub use ring::PacketRing;
 pub use share::{PreparedShare, RingShare, ShareOptions};

@@ -26,7 +26,7 @@ pub struct DeliveryArgs {
     pub spin: Option<Duration>,
 
     /// With --delivery batch: size of a batch, including ring headers. packet-v3 detects a full batch late, by up to 1/16 of --timeout and some milliseconds
-    /// [default: a quarter of the ring into a file, 1M otherwise]
+    /// [default: a part of the ring into a file, 1M otherwise]
     #[arg(hide_short_help = true, long, value_name = "SIZE", value_parser = units::size, help_heading = "Performance")]
     pub min_bytes: Option<u64>,
 
@@ -87,7 +87,8 @@ impl DeliveryArgs {
     }
 }
 
-/// Default of `--min-bytes` into a file: as large as the ring allows, a quarter of it.
+/// Default of `--min-bytes` into a file: as large as the ring allows. A batch is a block of packet-v3 if the capture has one
+/// interface, otherwise a quarter of the ring.
 pub const AUTO_BYTES: usize = usize::MAX;
 
 /// Default of `--min-bytes`, unless packets go into a file.

@@ -94,8 +94,11 @@ fn the_start_event_tells_what_is_captured() {
     let scene = Scene::new();
     let (running, start) = scene.capture_begun("-w file.pcapng --buffer 2M");
     let index = scene.right.interface().index.0;
-    let interface =
-        json!({"name": "right0", "index": index, "backend": "packet-v3", "buffer_bytes": 2 << 20});
+    let blocks =
+        json!({"bytes": 128 << 10, "count": 16, "timer_ns": 100_000_000, "reason": "batch"});
+    let interface = json!({
+        "name": "right0", "index": index, "backend": "packet-v3", "buffer_bytes": 2 << 20, "blocks": blocks,
+    });
     crate::support::assert_has(
         &start,
         &json!({"interfaces": [interface], "files": ["file.pcapng"]}),

@@ -5,6 +5,7 @@ use std::time::Duration;
 use abi::packet::BlockDesc;
 use abi::region::page_bytes;
 
+use super::block_layout::BlockReason;
 use crate::error::RingOptionError;
 use crate::options::{DEFAULT_STALL, DeliveryMode, RingOptions, STALL_PPS, TpacketVersion};
 
@@ -37,6 +38,16 @@ const GATHERED_BLOCKS: usize = 16;
 /// the kernel hands the block over.
 const COARSE_MS: u32 = 16;
 
+/// Fewest blocks that are batches. The reader holds one of them while it reads, so it holds a small part of the ring.
+const BATCH_BLOCKS_MIN: usize = 16;
+
+/// Most blocks that the ring must have if they are to be batches. With more, a wake-up for each block costs about as much
+/// as checks of the ring at times.
+const BATCH_BLOCKS_MAX: usize = 64;
+
+/// Largest block that is a batch, which is also the largest that the kernel allocates in one piece (`MAX_PAGE_ORDER`).
+const BATCH_BYTES_MAX: usize = 4 << 20;
+
 /// Layout of a ring: `count` slots of equal size, which are frames in V2 and blocks in V3.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Geometry {
@@ -48,6 +59,8 @@ pub(crate) struct Geometry {
     pub block_bytes: usize,
     /// V3: milliseconds after which the kernel hands over a block that is not full.
     pub retire_ms: u32,
+    /// V3: why the blocks have this size and this timer.
+    pub reason: BlockReason,
     /// The stall for which the ring is larger than `buffer_bytes`.
     pub grown_for: Option<Duration>,
 }
@@ -105,6 +118,7 @@ impl Geometry {
             count,
             block_bytes,
             retire_ms: 0,
+            reason: BlockReason::Delivery,
             grown_for: None,
         }
     }
@@ -117,6 +131,15 @@ impl Geometry {
         let floor = size_of::<BlockDesc>() + packet_bytes;
         let smallest = floor.max(page_bytes).next_power_of_two();
         let stall = stall(options);
+        let reason = match batch_blocks(options, stall, smallest) {
+            Ok((slot_bytes, retire_ms)) => {
+                let reason = BlockReason::Batch;
+                return Ok(Self::of_blocks(
+                    options, stall, slot_bytes, retire_ms, reason,
+                ));
+            }
+            Err(reason) => reason,
+        };
         let retire_ms = apt_retire_ms(options, stall, options.buffer_bytes / smallest)?;
         let least = blocks_for(stall, options.gather, retire_ms);
         // The kernel allocates powers of two.
@@ -133,12 +156,26 @@ impl Geometry {
             }
             _ => smallest,
         };
+        Ok(Self::of_blocks(
+            options, stall, slot_bytes, retire_ms, reason,
+        ))
+    }
+
+    /// Blocks of this size and timer, of which there are enough for `stall`.
+    fn of_blocks(
+        options: &RingOptions,
+        stall: Duration,
+        slot_bytes: usize,
+        retire_ms: u32,
+        reason: BlockReason,
+    ) -> Self {
         let geometry = Self {
             version: TpacketVersion::V3,
             slot_bytes,
             count: options.buffer_bytes.div_ceil(slot_bytes).max(MIN_BLOCKS),
             block_bytes: slot_bytes,
             retire_ms,
+            reason,
             grown_for: None,
         };
         // The stall assumes a packet rate for short packets only.
@@ -146,7 +183,7 @@ impl Geometry {
         let short = short.saturating_mul(SMALLEST_FRAME_BYTES);
         // A ring too small for gathering ends a batch early, but loses nothing.
         let least = blocks_for(stall, Duration::ZERO, retire_ms);
-        Ok(geometry.grown(least.max(short.div_ceil(slot_bytes)), stall))
+        geometry.grown(least.max(short.div_ceil(slot_bytes)), stall)
     }
 
     /// Enlarges the ring to at least `least` slots, which a stall of `stall` needs.
@@ -200,7 +237,9 @@ fn version(
             let shows = || is_shown && options.gather > Duration::ZERO && lasts();
             let is_coarse = || {
                 let gathers = options.gather > Duration::ZERO;
-                Ok(gathers && blocks()?.retire_ms > COARSE_MS && lasts())
+                let blocks = blocks()?;
+                let is_late = blocks.reason != BlockReason::Batch && blocks.retire_ms > COARSE_MS;
+                Ok(gathers && is_late && lasts())
             };
             if is_short || shows() || is_coarse()? {
                 TpacketVersion::V2
@@ -274,6 +313,36 @@ fn apt_retire_ms(
         apt = apt.saturating_mul(2).min(longest);
     }
     Ok(apt)
+}
+
+/// Size in bytes and timer in milliseconds of blocks that are batches, or else why they are none. A block has room for the
+/// longest packet from `smallest` bytes on.
+///
+/// The kernel closes such a block when a packet does not fit or its timer expires (`__packet_lookup_frame_in_block` and
+/// `prb_retire_rx_blk_timer_expired`, net/packet/af_packet.c), and only then wakes the reader. So the ring cannot fill
+/// while the reader sleeps, however fast packets come.
+fn batch_blocks(
+    options: &RingOptions,
+    stall: Duration,
+    smallest: usize,
+) -> Result<(usize, u32), BlockReason> {
+    if options.gather.as_millis() == 0 {
+        return Err(BlockReason::Delivery);
+    }
+    if options.gather_bytes < options.buffer_bytes / 4 {
+        return Err(BlockReason::SmallBatch);
+    }
+    let Some(longest) = options.gather_in_kernel else {
+        return Err(BlockReason::SeveralRings);
+    };
+    let retire_ms = options.gather.min(longest).as_millis().clamp(1, 65_535) as u32;
+    let least = blocks_for(stall, Duration::ZERO, retire_ms).max(BATCH_BLOCKS_MIN);
+    let largest = (options.buffer_bytes / least).min(BATCH_BYTES_MAX);
+    if least > BATCH_BLOCKS_MAX || largest < smallest {
+        return Err(BlockReason::SmallRing);
+    }
+    // The kernel allocates powers of two.
+    Ok((1 << largest.ilog2(), retire_ms))
 }
 
 /// Blocks that outlast a stall of the reader if the kernel hands one over every `retire_ms`.

@@ -17,6 +17,7 @@ use abi::packet::{
 use abi::region::Region;
 use abi::socket;
 
+use super::block_layout::BlockLayout;
 use super::filter::{self, Refused};
 use super::geometry::{Geometry, MAX_FRAMES};
 use super::setup::{self, Role};
@@ -406,6 +407,16 @@ impl PacketRing {
     pub fn block_time(&self) -> Option<Duration> {
         let ms = self.geometry.retire_ms;
         (self.geometry.version == TpacketVersion::V3).then(|| Duration::from_millis(ms.into()))
+    }
+
+    /// TPACKET_V3: its blocks, and why they have their size and timer.
+    pub fn blocks(&self) -> Option<BlockLayout> {
+        Some(BlockLayout {
+            bytes: self.geometry.slot_bytes,
+            count: self.geometry.count,
+            timer: self.block_time()?,
+            reason: self.geometry.reason,
+        })
     }
 
     fn is_handed_over(&self, slot: usize) -> bool {

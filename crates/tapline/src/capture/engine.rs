@@ -50,6 +50,13 @@ use crate::stop::Stop;
 /// Longest time the end waits for packets on their way into the rings, in addition to the block time.
 const SETTLE: Duration = Duration::from_secs(1);
 
+/// Sleeps at the end within the time of a block.
+const CLOSING_SLEEPS: u64 = 16;
+
+/// Limits of such a sleep.
+const MIN_CLOSING_SLEEP_NS: u64 = 1_000_000;
+const MAX_CLOSING_SLEEP_NS: u64 = 10_000_000;
+
 /// The open rings of a capture.
 pub struct Engine {
     /// Started on demand. Dropped first, so that it does not hold the rings when they are closed.
@@ -141,6 +148,7 @@ impl Engine {
         let mut descriptions = Vec::with_capacity(options.links.len());
         for (number, (link, plan)) in (0..).zip(options.links.iter().zip(plans)) {
             let mut own = options.clone();
+            own.is_merged |= options.links.len() > 1;
             own.shares = shares.get(number as usize).cloned().into_iter().collect();
             let interface = Interface::open(link, number, plan, &own, &mut netlink, &mut queues)?;
             let described = description::interface(
@@ -450,7 +458,9 @@ impl Engine {
         }
         // The kernel hands a block over without a wake-up if the interface is gone, so the sleep is short.
         // An error returns at once: the queue is known to be down.
-        let _ = self.poller.wait(1_000_000, &self.queues);
+        let sleep_ns = block_ns(self.options.delivery) / CLOSING_SLEEPS;
+        let sleep_ns = sleep_ns.clamp(MIN_CLOSING_SLEEP_NS, MAX_CLOSING_SLEEP_NS);
+        let _ = self.poller.wait(sleep_ns, &self.queues);
         true
     }
 

@@ -152,6 +152,7 @@ impl Interface {
             backend: closed.unwrap_or_else(|| queues[0].ring().backend()),
             rings: queues.len(),
             buffer_bytes: queues.iter().map(bytes).sum(),
+            blocks: queues.first().and_then(|queue| queue.ring().blocks()),
             filter: self.place,
             xdp_mode: self.xdp_mode,
             sockets: self.sockets,

@@ -90,6 +90,7 @@ pub use read::file_control::{FileAnswer, FileControl, FileControlError};
 pub use readers::{OpenReader, ParallelCapture, Queues, ReaderOptions};
 pub use recorder::{Recorder, RecorderFiles, RecorderOptions, RecorderTrigger};
 pub use ring::{
-    BusyPoll, ClockReadMethod, DEFAULT_SNAPLEN, DeliveryMode, DeviceClockState, DirectionFilter,
-    FanoutMode, Frames, RingCounters, TimestampSource, link_type,
+    BlockLayout, BlockReason, BusyPoll, ClockReadMethod, DEFAULT_SNAPLEN, DeliveryMode,
+    DeviceClockState, DirectionFilter, FanoutMode, Frames, RingCounters, TimestampSource,
+    link_type,
 };

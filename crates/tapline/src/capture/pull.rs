@@ -9,7 +9,7 @@ use ring::Frames;
 use super::account::summary::{CaptureSummary, Ended};
 use super::engine::{Engine, Run, RunTime};
 use super::read::consumer::{Closure, ConsumerError};
-use super::read::dispatcher::{Dispatcher, ROUND_BATCHES, Round, lend};
+use super::read::dispatcher::{Dispatcher, ROUND_BATCHES, ROUND_PACKETS, Round, lend};
 use super::read::queue::RxQueue;
 use super::read::ring::RingReader;
 use crate::packet::Packet;
@@ -371,7 +371,8 @@ impl Pull {
                 } else {
                     1
                 };
-                let is_exhausted = self.is_in_round && self.batches >= batches;
+                let is_full = self.batches >= batches || self.packets >= ROUND_PACKETS;
+                let is_exhausted = self.is_in_round && is_full;
                 if self.is_in_round && !is_exhausted && self.begin_batches(engine) {
                     return true;
                 }

@@ -119,7 +119,7 @@ pub struct ControlledSettings {
     pub direction: String,
     /// As in [`Setting::Delivery`].
     pub delivery: String,
-    /// With batches: size of a batch; `None`: a quarter of the ring.
+    /// With batches: size of a batch; `None`: the ring determines it.
     pub min_bytes: Option<u64>,
     /// With batches: longest wait after the first packet.
     pub timeout_ns: Option<u64>,

@@ -13,7 +13,8 @@ use rustix::thread::current_timer_slack;
 use tapline::Packet;
 use tapline::Stop;
 use tapline::capture::{
-    Backend, Capture, CaptureOptions, CaptureSummary, Consumer, ConsumerError, Ended, Limits, Mode,
+    Backend, BlockReason, Capture, CaptureOptions, CaptureSummary, Consumer, ConsumerError, Ended,
+    Limits, Mode,
 };
 
 /// A back end and its sizes.
@@ -224,7 +225,7 @@ fn a_batch_counts_the_bytes_of_packets_not_of_the_frames_around_them() {
 
 #[test]
 fn a_batch_is_handed_over_when_its_time_is_up() {
-    // For each of the times another ring is chosen where none is asked for.
+    // Both are times of blocks that are batches.
     let times = [250, 500].map(Duration::from_millis);
     for (Way { backend, mode, .. }, timeout) in
         WAYS.iter().flat_map(|way| times.map(|time| (way, time)))
@@ -254,6 +255,63 @@ fn a_batch_is_handed_over_when_its_time_is_up() {
         });
         assert_all(&outcome, 10);
     }
+}
+
+#[test]
+fn a_block_is_a_batch_if_batches_are_large_and_the_ring_is_alone() {
+    let net = Net::new();
+    let [mut left, mut right] = net.pair();
+    net.join(&mut left, &mut right);
+    let names: Vec<_> = (right.interfaces().iter())
+        .map(|link| link.name.to_string())
+        .collect();
+    let opened = |names: &[String], min_bytes| {
+        let delivery = DeliveryMode::Batch {
+            min_bytes,
+            timeout: Duration::from_millis(100),
+        };
+        let options = options(&right, Backend::PacketV3, delivery).links(names.to_vec());
+        let capture = right.run(|| Capture::open(options)).unwrap();
+        let blocks: Vec<_> = capture.links().map(|link| link.blocks.unwrap()).collect();
+        assert!(blocks.iter().all(|one| *one == blocks[0]));
+        blocks[0]
+    };
+    let alone = opened(&names[..1], usize::MAX);
+    assert_eq!(alone.reason, BlockReason::Batch);
+    assert_eq!((alone.bytes, alone.count), (512 << 10, 16));
+    assert_eq!(alone.timer, Duration::from_millis(100));
+    let small = opened(&names[..1], 64 << 10);
+    assert_eq!(small.reason, BlockReason::SmallBatch);
+    let several = opened(&names, usize::MAX);
+    assert_eq!(several.reason, BlockReason::SeveralRings);
+    assert!(several.timer < Duration::from_millis(10), "{several:?}");
+}
+
+/// The kernel hands over blocks that are full, or whose time is up. A block of 512 KiB has 48 bytes of its own, and 168 for a
+/// frame of 80 bytes.
+#[test]
+fn the_reader_wakes_once_for_a_block_that_is_a_batch() {
+    const COUNT: u64 = 20_000;
+    const BLOCK: u64 = ((512 << 10) - 48) / 168;
+    let [left, right] = Net::new().pair();
+    let mut generator = generator(&left, &right);
+    let (mut consumer, batches) = Batches::new();
+    let timeout = Duration::from_millis(100);
+    let delivery = DeliveryMode::Batch {
+        min_bytes: usize::MAX,
+        timeout,
+    };
+    let options = options(&right, Backend::PacketV3, delivery);
+    let start = Instant::now();
+    let (outcome, ()) = run(&right, options, &mut consumer, |stopper| {
+        deliver(&left, &mut generator, COUNT);
+        stopper.stop();
+    });
+    assert_all(&outcome, COUNT);
+    let timed = 1 + start.elapsed().as_nanos() / timeout.as_nanos();
+    let most = u128::from(COUNT / BLOCK) + timed;
+    let batches: Vec<u64> = batches.try_iter().collect();
+    assert!(batches.len() as u128 <= most, "{batches:?}");
 }
 
 #[test]

@@ -2,7 +2,8 @@
 
 use std::io::{self, IsTerminal, Write};
 
-use tapline::capture::{Backend, FilterPlace, Mode, OpenInterface};
+use serde_json::Value;
+use tapline::capture::{Backend, BlockLayout, FilterPlace, Mode, OpenInterface};
 
 use super::stamps::software_stamps;
 use super::summary::xdp_mode_json;
@@ -47,6 +48,7 @@ pub fn show(
                     "index": opened.link.index,
                     "backend": opened.backend.name(),
                     "buffer_bytes": opened.buffer_bytes,
+                    "blocks": opened.blocks.map(blocks_json),
                     "mode": args.mode.mode.name(),
                     "queues": opened.rings,
                     "xdp_mode": xdp_mode_json(opened.xdp_mode),
@@ -121,6 +123,17 @@ pub fn show(
         }
     }
     Ok(())
+}
+
+/// The blocks of a packet-v3 ring, and the reason for their size and their timer.
+fn blocks_json(blocks: BlockLayout) -> Value {
+    let timer_ns = u64::try_from(blocks.timer.as_nanos()).unwrap_or(u64::MAX);
+    serde_json::json!({
+        "bytes": blocks.bytes,
+        "count": blocks.count,
+        "timer_ns": timer_ns,
+        "reason": blocks.reason.name(),
+    })
 }
 
 /// The line of one interface, with the reasons for a slower back end.

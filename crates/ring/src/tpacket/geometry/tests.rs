@@ -260,6 +260,86 @@ fn a_reader_that_waits_for_bytes_sees_each_packet_if_the_frames_hold_them() {
     }
 }
 
+/// The blocks of a batch that may be as large as the ring allows.
+fn gathered(
+    buffer_bytes: usize,
+    snaplen: u32,
+    gather: Duration,
+    stall: Option<Duration>,
+) -> Geometry {
+    let options = RingOptions {
+        snaplen,
+        buffer_bytes,
+        delivery: batch(usize::MAX / 4, ms(2)),
+        stall,
+        gather,
+        gather_bytes: usize::MAX,
+        gather_in_kernel: Some(ms(1000)),
+        ..RingOptions::default()
+    };
+    Geometry::in_pages(&options, 4096).unwrap()
+}
+
+#[test]
+fn a_block_is_a_batch_if_the_ring_has_enough_of_them() {
+    for (buffer_bytes, snaplen, gather, slot_bytes, timer) in [
+        (32 << 20, 96, ms(100), 2 << 20, 100),
+        (32 << 20, 262_144, ms(100), 2 << 20, 100),
+        // No power of two: the ring has 24 blocks.
+        (48 << 20, 96, ms(100), 2 << 20, 100),
+        (2 << 20, 262_144, ms(100), 128 << 10, 100),
+        (1 << 30, 96, ms(100), 4 << 20, 100),
+        // Twice 200 ms, and two blocks.
+        (32 << 20, 96, ms(10), 512 << 10, 10),
+        // The kernel's time is shorter.
+        (32 << 20, 96, ms(5000), 2 << 20, 1000),
+    ] {
+        let g = gathered(buffer_bytes, snaplen, gather, None);
+        assert_eq!(g.reason, BlockReason::Batch, "{g:?}");
+        assert_eq!((g.version, g.slot_bytes), (TpacketVersion::V3, slot_bytes));
+        assert_eq!((g.retire_ms, g.bytes()), (timer, buffer_bytes), "{g:?}");
+        assert!(g.count >= BATCH_BLOCKS_MIN, "{g:?}");
+        // One block is with the reader, and one with the kernel.
+        assert!((g.count as u64 - 2) * u64::from(timer) >= 2 * 200, "{g:?}");
+    }
+}
+
+#[test]
+fn a_block_is_no_batch_if_batches_or_the_ring_are_small_or_rings_are_merged() {
+    let usual = |change: fn(&mut RingOptions)| {
+        let mut options = RingOptions {
+            version: Some(TpacketVersion::V3),
+            snaplen: 96,
+            buffer_bytes: 32 << 20,
+            delivery: batch(2 << 20, ms(7)),
+            gather: ms(100),
+            gather_bytes: 8 << 20,
+            gather_in_kernel: Some(ms(100)),
+            ..RingOptions::default()
+        };
+        change(&mut options);
+        let geometry = Geometry::in_pages(&options, 4096).unwrap();
+        (geometry.reason, geometry.retire_ms)
+    };
+    assert_eq!(usual(|_| ()), (BlockReason::Batch, 100));
+    let small = usual(|options| options.gather_bytes -= 1);
+    assert_eq!(small, (BlockReason::SmallBatch, 7));
+    let several = usual(|options| options.gather_in_kernel = None);
+    assert_eq!(several, (BlockReason::SeveralRings, 7));
+    let waits_for_none = usual(|options| options.gather = Duration::ZERO);
+    assert_eq!(waits_for_none, (BlockReason::Delivery, 7));
+    let too_small: [fn(&mut RingOptions); 3] = [
+        // 82 blocks of 5 ms, or 202 of 100 ms.
+        |options| options.gather = ms(5),
+        |options| options.stall = Some(Duration::from_secs(10)),
+        // A sixteenth of the ring holds no packet of 64 KiB.
+        |options| (options.snaplen, options.buffer_bytes) = (262_144, 1 << 20),
+    ];
+    for change in too_small {
+        assert_eq!(usual(change).0, BlockReason::SmallRing);
+    }
+}
+
 #[test]
 fn a_block_has_the_size_of_a_batch() {
     for (min_bytes, slot_bytes) in [

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use bpf::socket_filter::CountingFilterError;
 use bpf::{XdpAttachError, XdpMode};
-use ring::{DeviceClockState, InterfaceInfo, TimestampSource};
+use ring::{BlockLayout, DeviceClockState, InterfaceInfo, TimestampSource};
 
 use super::super::plan::backend::{Backend, FallBack, FilterPlace};
 use super::loss_account::Account;
@@ -91,6 +91,9 @@ pub struct OpenInterface<'c> {
     pub rings: usize,
     /// Memory of all its rings, bytes.
     pub buffer_bytes: usize,
+    /// The blocks of its rings, which are alike, and why they have their size; `None` unless the back end is
+    /// [`Backend::PacketV3`].
+    pub blocks: Option<BlockLayout>,
     /// Where its filter runs; `None` without one.
     pub filter: Option<FilterPlace>,
     /// Where its XDP program runs, if there is one.

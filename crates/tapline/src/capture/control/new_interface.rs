@@ -60,6 +60,11 @@ impl NewInterface {
     /// Opens interface `link` as the one with `number`, in the network namespace of the calling thread.
     pub fn open(link: &str, number: u32, options: &CaptureOptions) -> Result<Self, CaptureError> {
         check_mode(options)?;
+        // It may join others.
+        let options = &CaptureOptions {
+            is_merged: options.is_merged || number > 0,
+            ..options.clone()
+        };
         let netlink = &mut Netlink::open()?;
         let plan = InterfacePlan::new(link, options, netlink)?;
         let mut queues = Vec::new();

@@ -106,11 +106,12 @@ impl Opener {
     /// what the reader follows when they change. The interfaces that exist are events of the first call of
     /// [`events`](Self::events).
     pub fn new(
-        options: CaptureOptions,
+        mut options: CaptureOptions,
         names: Vec<String>,
         namespaces: Namespaces,
         (reader, members): (Arc<PendingChanges>, MemberChanges),
     ) -> Result<Self, CaptureError> {
+        options.is_merged = true;
         Ok(Self {
             is_cooked: options.cooked,
             changes: HotplugChanges::new(options, reader, members),

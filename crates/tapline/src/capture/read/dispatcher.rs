@@ -11,6 +11,9 @@ use crate::packet::Packet;
 /// Batches read from one ring in a round at most. Limits are checked between rounds.
 pub const ROUND_BATCHES: usize = 16;
 
+/// Packets read from one ring in a round, after which no further batch begins: a block of TPACKET_V3 has thousands.
+pub const ROUND_PACKETS: u64 = 1 << 15;
+
 /// Rings merged by time stamp at most.
 pub const MERGED: usize = 16;
 
@@ -79,6 +82,9 @@ impl<C: Consumer> Dispatcher<'_, C> {
         let mut round = Round::default();
         let ring = queue.reader.ring_mut();
         for _ in 0..ROUND_BATCHES {
+            if round.packets >= ROUND_PACKETS {
+                break;
+            }
             let Some(mut batch) = ring.next_batch() else {
                 round.emptied = true;
                 break;

@@ -1,4 +1,5 @@
-//! When to check next how full the rings are, while a batch gathers that may fill a quarter of a ring.
+//! When to check next how full the rings are, while a batch gathers that may fill a quarter of a ring. Not needed where the kernel
+//! gathers the batch in a block.
 //!
 //! A timed sleep can cost more than hundreds of packets, so the checks are as rare as the ring allows: as late as the
 //! quarter is expected to be full by the rate at which it fills, and before packets at 10 Gbit/s could fill the ring.

@@ -6,7 +6,8 @@ use std::os::fd::AsFd;
 use std::time::Duration;
 
 use ring::{
-    Batch, BpfRing, DeviceClockState, InterfaceInfo, PacketRing, RingCounters, RingPacket, XdpRing,
+    Batch, BlockLayout, BpfRing, DeviceClockState, InterfaceInfo, PacketRing, RingCounters,
+    RingPacket, XdpRing,
 };
 
 use super::super::account::summary::Sockets;
@@ -61,6 +62,11 @@ pub trait RxRing: AsFd + Debug + Send {
 
     /// After how long the kernel hands over a block that is not full; `None` if all packets are visible.
     fn block_time(&self) -> Option<Duration> {
+        None
+    }
+
+    /// Its blocks, if it has any.
+    fn blocks(&self) -> Option<BlockLayout> {
         None
     }
 

@@ -4,7 +4,7 @@ use std::io;
 use std::time::Duration;
 
 use abi::clock::{monotonic_ns, realtime_ns, thread_cpu_ns};
-use ring::{DeliveryMode, TimestampSource};
+use ring::{BlockReason, DeliveryMode, TimestampSource};
 
 use super::super::plan::options::CaptureOptions;
 use super::adaptive::{Moderation, Wait};
@@ -68,7 +68,7 @@ pub struct WakePolicy {
 }
 
 enum Kind {
-    /// The rings wake the reader.
+    /// The rings wake the reader, for each packet, or for each block if a block is a batch.
     Rings,
     Adaptive(Moderation),
     /// The rings wake the reader for the first packet or block, and it waits for a batch.
@@ -188,10 +188,16 @@ impl WakePolicy {
     pub fn new(options: &CaptureOptions, queues: &[RxQueue]) -> Self {
         let wakes_early = queues.iter().any(|queue| queue.ring().wakes_early());
         let batch = |bytes, timeout| Kind::batch(bytes, timeout, options.timestamps, queues);
+        let is_batch = |queue: &RxQueue| {
+            let blocks = queue.ring().blocks();
+            blocks.is_some_and(|blocks| blocks.reason == BlockReason::Batch)
+        };
+        let kernel_gathers = queues.iter().all(is_batch);
         let kind = match options.delivery {
             DeliveryMode::Adaptive { target } if wakes_early => {
                 Kind::Adaptive(Moderation::new(nanoseconds(target)))
             }
+            DeliveryMode::Batch { .. } if kernel_gathers => Kind::Rings,
             DeliveryMode::Batch { min_bytes, timeout } => batch(min_bytes, timeout),
             DeliveryMode::Blocks { bytes, timeout } if wakes_early => batch(bytes, timeout),
             _ => Kind::Rings,

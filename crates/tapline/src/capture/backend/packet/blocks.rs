@@ -1,8 +1,10 @@
-//! Batches in packet rings: the kernel hands over small blocks, and the reader gathers them into a batch.
+//! Batches in packet rings: the kernel hands over blocks that are batches, or small ones that the reader gathers into a batch.
 
 use std::time::Duration;
 
 use ring::{DeliveryMode, RingOptions};
+
+use super::super::super::plan::options::CaptureOptions;
 
 /// Blocks that the kernel's timer hands over within the time of a batch. The packets of a block are invisible
 /// before, so the reader notices a full batch late by up to one of these parts.
@@ -15,9 +17,19 @@ const FULL_BLOCKS: usize = 4;
 /// lengthen the ring.
 const LONG_MS: u128 = 8;
 
-/// Sets `options` so that a block is a part of a batch, in size and time, for a reader that waits until its
+/// Longest time for which the kernel gathers packets for one of several readers. The merger waits as long for a reader
+/// without packets, with those of the others in memory. With 200 ms for pauses, the ring still has only sixteen blocks.
+const SHARED_BLOCK_TIME: Duration = Duration::from_millis(32);
+
+/// Sets `options` so that a block is a batch, or else a part of one, in size and time, for a reader that waits until its
 /// batch is complete.
-pub fn divide_batch(options: &mut RingOptions, delivery: DeliveryMode) {
+pub fn divide_batch(options: &mut RingOptions, capture: &CaptureOptions, delivery: DeliveryMode) {
+    let longest = if capture.shares.is_empty() {
+        Duration::MAX
+    } else {
+        SHARED_BLOCK_TIME
+    };
+    options.gather_in_kernel = (!capture.is_merged).then_some(longest);
     (options.delivery, options.gather, options.gather_bytes) = match delivery {
         DeliveryMode::Batch { min_bytes, timeout } => {
             let block = DeliveryMode::Batch {
@@ -49,6 +61,23 @@ fn block_time(timeout: Duration) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_kernel_gathers_batches_unless_rings_are_merged() {
+        let timeout = Duration::from_millis(100);
+        let delivery = DeliveryMode::Batch {
+            min_bytes: 1 << 20,
+            timeout,
+        };
+        let mut capture = CaptureOptions::default();
+        for (is_merged, in_kernel) in [(false, Some(Duration::MAX)), (true, None)] {
+            capture.is_merged = is_merged;
+            let mut ring = RingOptions::default();
+            divide_batch(&mut ring, &capture, delivery);
+            let gathers = (ring.gather, ring.gather_bytes, ring.gather_in_kernel);
+            assert_eq!(gathers, (timeout, 1 << 20, in_kernel));
+        }
+    }
 
     #[test]
     fn block_time_is_a_part_of_the_batch_time_in_whole_milliseconds() {

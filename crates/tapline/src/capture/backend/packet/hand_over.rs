@@ -154,7 +154,7 @@ impl HandOver for PacketHandOver {
         };
         self.options.buffer_bytes = options.buffer_bytes;
         self.options.stall = options.stall;
-        blocks::divide_batch(&mut self.options, options.delivery);
+        blocks::divide_batch(&mut self.options, &self.capture, options.delivery);
         if options.filter_version != self.filter_version {
             return self.prepare_filtered(options);
         }

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use ::filter::classic::ClassicProgram;
 use ring::{
-    Batch, DeviceClockState, InterfaceInfo, PacketRing, RingCounters, RingOpenError,
+    Batch, BlockLayout, DeviceClockState, InterfaceInfo, PacketRing, RingCounters, RingOpenError,
     RingSetupError, SetupStep,
 };
 use rustix::io::Errno;
@@ -189,6 +189,10 @@ impl RxRing for PacketRing {
 
     fn block_time(&self) -> Option<Duration> {
         self.block_time()
+    }
+
+    fn blocks(&self) -> Option<BlockLayout> {
+        self.blocks()
     }
 
     fn device_clock(&self) -> Option<DeviceClockState> {

@@ -104,6 +104,6 @@ pub fn ring_options(options: &CaptureOptions, filter: ring::RingFilter) -> ring:
         filter,
         ..ring::RingOptions::default()
     };
-    blocks::divide_batch(&mut ring, options.delivery);
+    blocks::divide_batch(&mut ring, options, options.delivery);
     ring
 }
