@@ -197,6 +197,121 @@ fn a_packet_longer_than_a_chunk_gets_one_of_its_own() {
     assert_eq!(tshark(&path).0.len(), 2);
 }
 
+/// A packet that a lane gets.
+struct Arrival {
+    time: u64,
+    lane: usize,
+    bytes: Vec<u8>,
+}
+
+/// Packets that come to the lanes in bursts of up to `burst`, some of them with the same time stamp. Each has its own bytes.
+fn arrivals(numbers: &mut Numbers, lanes: usize, burst: u64) -> Vec<Arrival> {
+    const COUNT: u64 = 6000;
+    let (mut time, mut lane, mut left) = (1, 0, 0);
+    let arrival = |number: u64| {
+        if left == 0 {
+            lane = numbers.below(lanes as u64) as usize;
+            left = 1 + numbers.below(burst);
+        }
+        left -= 1;
+        time += numbers.below(3);
+        let mut bytes = vec![lane as u8; 60 + numbers.below(140) as usize];
+        bytes[..8].copy_from_slice(&number.to_be_bytes());
+        Arrival { time, lane, bytes }
+    };
+    (0..COUNT).map(arrival).collect()
+}
+
+/// From packets that alternate to chunks that precede all others, in files that get ranges of memory and in files that get
+/// copies: the same bytes as written packet by packet in the order of time stamp, lane and arrival.
+#[test]
+fn interleaved_and_bursty_lanes_equal_a_merge_packet_by_packet() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut numbers = Numbers(3);
+    for (round, (burst, lanes)) in [1, 8, 100, 3000]
+        .into_iter()
+        .flat_map(|burst| [2, 3, 5, 9].map(|lanes| (burst, lanes)))
+        .enumerate()
+    {
+        let packets = arrivals(&mut numbers, lanes, burst);
+        let mut sorted: Vec<&Arrival> = packets.iter().collect();
+        sorted.sort_by_key(|packet| (packet.time, packet.lane));
+        for format in [Format::Pcapng, Format::PcapNanos] {
+            let create = |kind: &str| {
+                let path = folder.path().join(format!("{round}-{kind}"));
+                let output = Output::Path(path.clone());
+                let mut options = CaptureFileOptions::new(output, vec![ethernet()]);
+                options.format = format;
+                (CaptureFile::create(options, 0).unwrap(), path)
+            };
+            let (mut single, expected) = create("single");
+            for packet in &sorted {
+                single
+                    .write(&Packet::new(packet.time, &packet.bytes))
+                    .unwrap();
+            }
+            single.close(&[]).unwrap();
+            let (mut file, merged) = create("merged");
+            let counts = merge_arrivals(&mut numbers, &packets, lanes, &mut file);
+            file.close(&[]).unwrap();
+            assert_eq!(counts, (packets.len() as u64, 0, 0));
+            let [expected, merged] = [expected, merged].map(|path| std::fs::read(path).unwrap());
+            assert!(
+                expected == merged,
+                "bursts of {burst}, {lanes} lanes, {format:?}"
+            );
+        }
+    }
+}
+
+/// Merges `packets`, which lanes hand over in chunks of any size, and after any time. Returns how many were written, late and
+/// discarded.
+fn merge_arrivals(
+    numbers: &mut Numbers,
+    packets: &[Arrival],
+    lanes: usize,
+    file: &mut CaptureFile,
+) -> (u64, u64, u64) {
+    let encoder = file.chunk_encoder();
+    let mut merge = ChunkMerge::new(lanes);
+    let chunk_bytes = 4096 << numbers.below(5);
+    let new_chunk = || PacketChunk::new(chunk_bytes);
+    let mut chunks: Vec<PacketChunk> = (0..lanes).map(|_| new_chunk()).collect();
+    // Each lane has handed over all packets that are older.
+    let mut marks = vec![0; lanes];
+    let mut remaining = u64::MAX;
+    for Arrival { time, lane, bytes } in packets {
+        let packet = Packet::new(*time, bytes);
+        let has_room = encoder.encode(&packet, &mut chunks[*lane]).unwrap();
+        // Another lane that has waited for long, if there is one.
+        let other = (numbers.below(50) == 0).then(|| numbers.below(lanes as u64) as usize);
+        let full = (!has_room).then_some(*lane);
+        for number in full.into_iter().chain(other) {
+            merge.add(number, std::mem::replace(&mut chunks[number], new_chunk()));
+            marks[number] = *time;
+        }
+        if !has_room {
+            assert!(encoder.encode(&packet, &mut chunks[*lane]).unwrap());
+        }
+        if numbers.below(20) == 0 {
+            let before = marks.iter().copied().min().unwrap();
+            merge.write_before(before, file, &mut remaining).unwrap();
+        }
+    }
+    for (lane, chunk) in chunks.into_iter().enumerate() {
+        merge.add(lane, chunk);
+    }
+    merge.write_before(u64::MAX, file, &mut remaining).unwrap();
+    assert_eq!(merge.waiting(), 0);
+    merge.counts().fold((0, 0, 0), |sum, lane| {
+        (
+            sum.0 + lane.written,
+            sum.1 + lane.late,
+            sum.2 + lane.discarded,
+        )
+    })
+}
+
 /// Rotation by packets, and the older format: the merged files equal what is written packet by packet.
 #[test]
 fn merged_files_equal_those_of_a_single_writer() {

@@ -5,7 +5,8 @@ use super::chunk::IndexEntry;
 /// Runs that are planned at once, before any of their packets is touched.
 const PLANNED: usize = 512;
 
-/// Packets of two sources that are compared between two looks at longer runs.
+/// Packets of two sources that are compared between two looks at longer runs; of more sources, packets of one source in a row
+/// before such a look.
 const STEPS: usize = 8;
 
 /// The tournament prefetches the index of a source this many packets ahead: with many sources, the processor does not
@@ -68,7 +69,8 @@ pub(super) struct Run {
 ///
 /// A single source is one run. Two sources are compared without a branch for each packet, which a processor would guess
 /// wrongly whenever the source changes. More sources are in a loser tree: a key is a time stamp and, below it, the number
-/// of a source. Of packets with the same time stamp that of the first source comes first.
+/// of a source. Of packets with the same time stamp that of the first source comes first. The end of a long run of a source is found by
+/// galloping, with a number of comparisons that is logarithmic in its length.
 #[derive(Debug, Default)]
 pub(super) struct MergeOrder {
     /// Node `n` has the children `2n` and `2n + 1`; behind the nodes come the sources. Each node from 1 on has the key
@@ -184,19 +186,29 @@ impl MergeOrder {
     fn plan_many(&mut self, sources: &[Source<'_>], most: u64) {
         let mut left = most;
         let mut winner = self.winner;
+        // Packets of the winner in a row, since the last look at a longer run.
+        let mut streak = 0;
         while left > 0 && winner != NONE_LEFT && self.runs.len() < PLANNED {
             // The lower half of a key.
             let number = winner as u32;
             let source = &sources[number as usize];
-            let next = &mut self.next[number as usize];
-            let place = *next as usize;
+            let place = self.next[number as usize] as usize;
             if place == source.index.len() {
                 // It continues.
                 break;
             }
-            *next += 1;
-            let end = *next;
-            if let Some(entry) = source.index.get(place + AHEAD) {
+            let is_same = self.runs.last().is_some_and(|run| run.source == number);
+            streak = if is_same { streak + 1 } else { 0 };
+            let mut taken = 1;
+            if streak == STEPS {
+                streak = 0;
+                let before_ns = self.before_runner_up(number);
+                let run = taken_until(&source.index[place..], before_ns) as u64;
+                taken = run.min(left).max(1) as usize;
+            }
+            let end = (place + taken) as u32;
+            self.next[number as usize] = end;
+            if let Some(entry) = source.index.get(end as usize + AHEAD - 1) {
                 abi::prefetch::prefetch_value(entry);
             }
             match self.runs.last_mut() {
@@ -206,8 +218,8 @@ impl MergeOrder {
                     end,
                 }),
             }
-            left -= 1;
-            let next = source.index.get(place + 1);
+            left -= taken as u64;
+            let next = source.index.get(place + taken);
             if next.is_none() && source.continues {
                 // Its key stays the least, and nothing is planned any more.
                 break;
@@ -215,6 +227,20 @@ impl MergeOrder {
             winner = self.replay(number as usize, key(next, number));
         }
         self.winner = winner;
+    }
+
+    /// The time stamp from which on packets of source `number`, which has won, come after the next packet of another source.
+    fn before_runner_up(&self, number: u32) -> u64 {
+        let mut runner_up = NONE_LEFT;
+        // The second best has lost to the winner.
+        let mut node = usize::midpoint(self.losers.len(), number as usize);
+        while node > 0 {
+            runner_up = runner_up.min(self.losers[node]);
+            node /= 2;
+        }
+        let time_ns = (runner_up >> 64) as u64;
+        // The lower half of a key is the number of its source.
+        time_ns.saturating_add(u64::from(number < runner_up as u32))
     }
 
     /// Makes the tree of the first packets.

@@ -51,11 +51,11 @@ use crate::stop::Stop;
 const SETTLE: Duration = Duration::from_secs(1);
 
 /// Sleeps at the end within the time of a block.
-const CLOSING_SLEEPS: u64 = 16;
+const CLOSING_SLEEPS: u64 = 8;
 
 /// Limits of such a sleep.
 const MIN_CLOSING_SLEEP_NS: u64 = 1_000_000;
-const MAX_CLOSING_SLEEP_NS: u64 = 10_000_000;
+const MAX_CLOSING_SLEEP_NS: u64 = 20_000_000;
 
 /// The open rings of a capture.
 pub struct Engine {

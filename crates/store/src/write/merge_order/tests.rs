@@ -41,7 +41,7 @@ fn planned(sources: &[Source<'_>], most: u64) -> Vec<(usize, usize)> {
 fn plans_are_the_stable_order_of_time_stamps_up_to_the_end_of_a_source_that_continues() {
     let mut numbers = Numbers(5);
     for round in 0..2000_u64 {
-        let count = 1 + numbers.below(5) as usize;
+        let count = 1 + numbers.below(9) as usize;
         // From single packets in turn to long runs, with and without equal time stamps.
         let (run, span) = (1 + numbers.below(40), 1 + numbers.below(2000));
         let mut indexes = vec![Vec::new(); count];
