@@ -218,14 +218,14 @@ fn control_without_root(
     opened.map_err(|error| Failure::job_on("cannot start the thread of changes", &error))
 }
 
-/// Captures into the file of `consumer`. Several readers encode packets themselves if nothing is added to them.
+/// Captures into the file of `consumer`. Several readers encode packets themselves, unless their processes are to be found.
 fn into_file<C: FileOwner>(
     args: &CaptureArgs,
     capture: Source,
     consumer: &mut C,
     stop: &Stop,
 ) -> Result<CaptureSummary, CaptureError> {
-    if args.who || args.packet_id {
+    if args.who {
         capture.run_consumer(consumer, stop)
     } else {
         capture.run_file(consumer, stop)

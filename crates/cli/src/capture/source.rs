@@ -154,7 +154,7 @@ impl Source {
         }
     }
 
-    /// Captures into the file of `consumer`, which adds nothing to the packets.
+    /// Captures into the file of `consumer`, which adds nothing to the packets but identifiers.
     pub fn run_file<C: FileOwner>(
         self,
         consumer: &mut C,

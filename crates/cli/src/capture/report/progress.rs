@@ -268,6 +268,10 @@ impl<C: FileOwner> FileOwner for Observed<C> {
     fn file(&mut self) -> &mut CaptureFile {
         self.inner.file()
     }
+
+    fn identified(&self) -> Option<&[u16]> {
+        self.inner.identified()
+    }
 }
 
 /// The packets go elsewhere: only progress is reported.

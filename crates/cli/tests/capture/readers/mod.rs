@@ -2,5 +2,6 @@
 
 mod choice;
 pub mod files;
+mod packet_ids;
 mod recorder;
 mod stopped;

@@ -43,6 +43,14 @@ impl Annotations {
         }
     }
 
+    /// Link types of the interfaces if packets get identifiers and nothing else.
+    pub fn identified(&self) -> Option<&[u16]> {
+        match self.finder {
+            None => self.identified.as_deref(),
+            Some(_) => None,
+        }
+    }
+
     pub fn process_counts(&self) -> Option<ProcessCounts> {
         self.finder.as_ref().map(ProcessFinder::counts)
     }

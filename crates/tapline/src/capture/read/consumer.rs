@@ -76,6 +76,11 @@ pub trait Consumer {
 pub trait FileOwner: Consumer {
     /// The file.
     fn file(&mut self) -> &mut CaptureFile;
+
+    /// The link type of each interface (`LINKTYPE_*`), if packets get a [`packet_id`](wire::packet_id).
+    fn identified(&self) -> Option<&[u16]> {
+        None
+    }
 }
 
 /// A closure as a consumer.
@@ -167,6 +172,10 @@ impl FileConsumer {
 impl FileOwner for FileConsumer {
     fn file(&mut self) -> &mut CaptureFile {
         &mut self.file
+    }
+
+    fn identified(&self) -> Option<&[u16]> {
+        self.annotations.as_ref()?.identified()
     }
 }
 

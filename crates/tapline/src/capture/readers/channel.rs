@@ -10,8 +10,10 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
+use store::model::Packet as Record;
 use store::write::{ChunkEncoder, PacketChunk};
 use wire::metadata::Direction;
+use wire::packet_id;
 
 use super::super::account::summary::{CaptureSummary, Ended};
 use super::super::engine::{Engine, Run};
@@ -85,6 +87,8 @@ pub struct ChunkSender {
     unannounced: usize,
     /// Receive queue of packets that do not say so themselves.
     queue: Option<u32>,
+    /// Link types of the interfaces, if packets get identifiers.
+    identified: Option<Vec<u16>>,
     /// Latest time stamp.
     newest_ns: u64,
     /// When the last chunk was handed over.
@@ -121,6 +125,7 @@ pub fn channel(
         made: 1,
         unannounced: 0,
         queue,
+        identified: None,
         newest_ns: 0,
         handed_over_ns: 0,
         invisible_ns: 0,
@@ -201,6 +206,35 @@ fn read_until_end(
 }
 
 impl ChunkSender {
+    /// Adds a [`packet_id`] to packets of interfaces with these link types.
+    pub fn identify_packets(&mut self, link_types: &[u16]) {
+        self.identified = Some(link_types.to_vec());
+    }
+
+    #[inline(never)]
+    fn identified_packet(&mut self, packet: &Packet<'_>) -> Result<(), ConsumerError> {
+        let mut record = *packet.record();
+        let link_types = self.identified.as_deref().unwrap_or_default();
+        if let Some(link_type) = link_types.get(packet.interface()) {
+            record.packet_id = packet_id(*link_type, record.bytes);
+        }
+        self.encode(&record)
+    }
+
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "called for every packet, which then stays in registers from ring to chunk"
+    )]
+    fn encode(&mut self, record: &Record<'_>) -> Result<(), ConsumerError> {
+        self.newest_ns = self.newest_ns.max(record.timestamp_ns.unwrap_or(0));
+        // Bound: an empty chunk has room for every packet.
+        while !self.encoder.encode(record, &mut self.chunk)? {
+            self.hand_over()?;
+        }
+        Ok(())
+    }
+
     /// The reader sees a packet at most `block_ns` after the kernel has put it into a ring. A shorter time than before does not
     /// count: the rings before may have packets still.
     fn see_within(&mut self, block_ns: u64) {
@@ -285,17 +319,20 @@ impl Consumer for ChunkSender {
     )]
     fn packet(&mut self, packet: &Packet<'_>) -> Result<(), ConsumerError> {
         let packet = of_queue(packet, self.queue);
-        let record = packet.record();
-        self.newest_ns = self.newest_ns.max(record.timestamp_ns.unwrap_or(0));
-        // Bound: an empty chunk has room for every packet.
-        while !self.encoder.encode(record, &mut self.chunk)? {
-            self.hand_over()?;
+        if self.identified.is_some() {
+            // A copy: a packet whose address is taken cannot stay in registers.
+            let copy = packet;
+            return self.identified_packet(&copy);
         }
-        Ok(())
+        self.encode(packet.record())
     }
 
     fn interface(&mut self, interface: &store::model::Interface) -> Result<(), ConsumerError> {
-        Ok(self.encoder.add_interface(interface.clone())?)
+        self.encoder.add_interface(interface.clone())?;
+        if let Some(link_types) = &mut self.identified {
+            link_types.push(interface.link_type.0);
+        }
+        Ok(())
     }
 
     fn finish(&mut self, _statistics: &[store::model::Statistics]) -> Result<(), ConsumerError> {

@@ -247,7 +247,8 @@ impl ParallelCapture {
     }
 
     /// Captures into the file of `consumer` until a limit, `stop`, an interface or an error ends the capture. Then
-    /// writes the packets left and closes the account. [`Consumer::packet`] is not called. The calling thread merges.
+    /// writes the packets left and closes the account. [`Consumer::packet`] is not called. The readers identify packets if
+    /// the consumer [does](FileOwner::identified). The calling thread merges.
     ///
     /// # Errors
     /// [`CaptureError::Run`] if the consumer failed or waiting did; it holds the summary.
@@ -294,7 +295,12 @@ impl ParallelCapture {
         let channels = self.readers.iter();
         let channels = channels.map(|reader| {
             let chunk_bytes = self.chunk_bytes();
-            channel(encoder.clone(), waker.clone(), chunk_bytes, reader.queue)
+            let (mut sender, receiver) =
+                channel(encoder.clone(), waker.clone(), chunk_bytes, reader.queue);
+            if let Some(link_types) = consumer.identified() {
+                sender.identify_packets(link_types);
+            }
+            (sender, receiver)
         });
         let (senders, channels): (Vec<ChunkSender>, Vec<ChunkReceiver>) = channels.unzip();
         let times = self.merger_times();
