@@ -95,12 +95,20 @@ fn a_mode_that_is_refused_takes_no_packet() {
 /// The rings are opened one after another, so their blocks end at different times.
 #[test]
 fn no_packet_is_late_after_a_change_to_longer_batches() {
+    // A block is a part of a batch of this size, or a batch of any size.
+    for min_bytes in [1 << 20, usize::MAX] {
+        assert_none_is_late_after_a_change_to(min_bytes);
+    }
+}
+
+#[track_caller]
+fn assert_none_is_late_after_a_change_to(min_bytes: usize) {
     const READERS: usize = 8;
     const FRAMES: u32 = 1500;
     let [left, right] = Net::new().pair();
     let (outcome, numbers, sent) = capture(&right, READERS, |control, _| {
         control
-            .set_delivery(batch(1 << 20, 400), Duration::ZERO)
+            .set_delivery(batch(min_bytes, 400), Duration::ZERO)
             .unwrap();
         control.wait();
         let mut queue = SendQueue::default();

@@ -89,7 +89,7 @@ pub struct ChunkSender {
     queue: Option<u32>,
     /// Link types of the interfaces, if packets get identifiers.
     identified: Option<Vec<u16>>,
-    /// Latest time stamp.
+    /// Latest time stamp of all chunks handed over.
     newest_ns: u64,
     /// When the last chunk was handed over.
     handed_over_ns: u64,
@@ -227,7 +227,6 @@ impl ChunkSender {
         reason = "called for every packet, which then stays in registers from ring to chunk"
     )]
     fn encode(&mut self, record: &Record<'_>) -> Result<(), ConsumerError> {
-        self.newest_ns = self.newest_ns.max(record.timestamp_ns.unwrap_or(0));
         // Bound: an empty chunk has room for every packet.
         while !self.encoder.encode(record, &mut self.chunk)? {
             self.hand_over()?;
@@ -283,9 +282,7 @@ impl ChunkSender {
     #[cold]
     fn hand_over_starved(&mut self) -> Result<(), ConsumerError> {
         // The chunk that is full goes first: the merger may have no other to free.
-        let full = std::mem::replace(&mut self.chunk, PacketChunk::new(0));
-        self.full.try_send(full).map_err(|_| Closed)?;
-        self.mark(self.newest_ns.saturating_sub(IN_FLIGHT_NS));
+        self.send_and_replace(PacketChunk::new(0))?;
         self.state.is_starved.store(true, Ordering::SeqCst);
         self.waker.wake();
         self.chunk = self.empty.recv().map_err(|_| Closed)?;
@@ -293,14 +290,20 @@ impl ChunkSender {
     }
 
     fn send(&mut self, next: PacketChunk) -> Result<(), ConsumerError> {
-        let full = std::mem::replace(&mut self.chunk, next);
-        self.full.try_send(full).map_err(|_| Closed)?;
-        self.mark(self.newest_ns.saturating_sub(IN_FLIGHT_NS));
+        self.send_and_replace(next)?;
         self.unannounced += 1;
         if self.unannounced >= WAKE_CHUNKS {
             self.unannounced = 0;
             self.waker.wake();
         }
+        Ok(())
+    }
+
+    fn send_and_replace(&mut self, next: PacketChunk) -> Result<(), Closed> {
+        let full = std::mem::replace(&mut self.chunk, next);
+        self.newest_ns = self.newest_ns.max(full.newest_ns());
+        self.full.try_send(full).map_err(|_| Closed)?;
+        self.mark(self.newest_ns.saturating_sub(IN_FLIGHT_NS));
         Ok(())
     }
 
