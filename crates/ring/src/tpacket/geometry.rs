@@ -41,8 +41,8 @@ const COARSE_MS: u32 = 16;
 /// Fewest blocks that are batches. The reader holds one of them while it reads, so it holds a small part of the ring.
 const BATCH_BLOCKS_MIN: usize = 16;
 
-/// Most blocks that the ring must have if they are to be batches. With more, a wake-up for each block costs about as much
-/// as checks of the ring at times.
+/// Most blocks that the ring may need if they are to be batches. With more, wake-ups for all of them cost about as much as timed
+/// checks of the ring.
 const BATCH_BLOCKS_MAX: usize = 64;
 
 /// Largest block that is a batch, which is also the largest that the kernel allocates in one piece (`MAX_PAGE_ORDER`).

@@ -261,17 +261,11 @@ fn a_reader_that_waits_for_bytes_sees_each_packet_if_the_frames_hold_them() {
 }
 
 /// The blocks of a batch that may be as large as the ring allows.
-fn gathered(
-    buffer_bytes: usize,
-    snaplen: u32,
-    gather: Duration,
-    stall: Option<Duration>,
-) -> Geometry {
+fn gathered(buffer_bytes: usize, snaplen: u32, gather: Duration) -> Geometry {
     let options = RingOptions {
         snaplen,
         buffer_bytes,
         delivery: batch(usize::MAX / 4, ms(2)),
-        stall,
         gather,
         gather_bytes: usize::MAX,
         gather_in_kernel: Some(ms(1000)),
@@ -294,7 +288,7 @@ fn a_block_is_a_batch_if_the_ring_has_enough_of_them() {
         // The kernel's time is shorter.
         (32 << 20, 96, ms(5000), 2 << 20, 1000),
     ] {
-        let g = gathered(buffer_bytes, snaplen, gather, None);
+        let g = gathered(buffer_bytes, snaplen, gather);
         assert_eq!(g.reason, BlockReason::Batch, "{g:?}");
         assert_eq!((g.version, g.slot_bytes), (TpacketVersion::V3, slot_bytes));
         assert_eq!((g.retire_ms, g.bytes()), (timer, buffer_bytes), "{g:?}");
