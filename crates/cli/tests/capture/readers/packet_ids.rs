@@ -1,4 +1,4 @@
-//! Packet numbers that several readers write. The hosts and senders are those of `capture_readers`.
+//! Packet numbers that several readers write. The hosts and senders are those of `files`.
 
 use std::collections::BTreeMap;
 
