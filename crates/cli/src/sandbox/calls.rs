@@ -142,6 +142,7 @@ const REPLACE: &[c_long] = &[
 pub const SCREEN: &[c_long] = &[
     #[cfg(target_arch = "x86_64")]
     libc::SYS_getpgrp,
+    #[cfg(not(target_arch = "x86_64"))]
     libc::SYS_getpgid,
     libc::SYS_ioctl,
     libc::SYS_openat,

@@ -42,7 +42,6 @@ const SCREEN_CALLS: &[i64] = &[
     libc::SYS_read,
     libc::SYS_ioctl,
     libc::SYS_poll,
-    libc::SYS_getpgid,
     libc::SYS_getpgrp,
     libc::SYS_socketpair,
 ];

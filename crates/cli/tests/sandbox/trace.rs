@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::Command;
 
@@ -101,6 +102,11 @@ pub fn trace_panic(host: &Host, line: &str) -> Calls {
     command.env("RUST_BACKTRACE", "1");
     let ended = spawn(command).finish();
     ended.assert_mentions("taken over");
+    assert_ne!(
+        ended.status.signal(),
+        Some(libc::SIGSYS),
+        "the list lacks a call of a panic"
+    );
     restricted(&read(&log), None)
 }
 
