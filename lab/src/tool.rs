@@ -49,6 +49,7 @@ const PACKAGES: &[(&str, &str)] = &[
     ("setsid", "util-linux"),
     ("ss", "iproute2"),
     ("strace", "strace"),
+    ("strip", "binutils"),
     ("tc", "iproute2"),
     ("tcpdump", "tcpdump"),
     ("tcpreplay", "tcpreplay"),

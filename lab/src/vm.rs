@@ -134,9 +134,9 @@ fn fill(place: &Path, kernel: &Path, inside: &str, tests: &[&str], files: &[Gues
         copy(&file, &in_root(&file));
     }
     for file in files {
-        copy(&file.host, &in_root(Path::new(file.guest)));
+        strip(&file.host, &in_root(Path::new(file.guest)));
     }
-    copy(&program, &root.join("bin/tests"));
+    strip(&program, &root.join("bin/tests"));
     copy(&ip, &root.join("bin/ip"));
     copy(&ethtool, &root.join("bin/ethtool"));
     copy(&busybox, &root.join("bin/busybox"));
@@ -178,6 +178,19 @@ fn linked(program: &Path) -> BTreeSet<PathBuf> {
     let text = String::from_utf8(output.expect("ldd runs").stdout).expect("text");
     let words = text.split_whitespace().filter(|word| word.starts_with('/'));
     words.map(PathBuf::from).collect()
+}
+
+/// Copies a program or a shared library without its debugging information. That is most of it, and the guest unpacks all of it into
+/// memory.
+fn strip(from: &Path, to: &Path) {
+    fs::create_dir_all(to.parent().expect("a folder")).expect("made");
+    let mut command = tool::command("strip");
+    let status = command
+        .arg("--strip-debug")
+        .arg("-o")
+        .args([to, from])
+        .status();
+    assert!(status.expect("strip runs").success(), "{}", from.display());
 }
 
 fn copy(from: &Path, to: &Path) {
