@@ -110,6 +110,15 @@ fn captured_packets_are_those_that_were_sent_and_files_hold_them() {
     }
     start(&right, &["views", path]).finish();
 
+    let [cut, part] = ["cut", "part"].map(|name| folder.path().join(name).display().to_string());
+    succeed(lab::tool::command("editcap").args(["-s", "40", path, cut.as_str()]));
+    let written = start(&right, &["part", &cut, &part]).finish();
+    assert_eq!(written, ["34 written"]);
+    let expected = packets_of(&cut, true);
+    let expected: Vec<_> = expected.lines().step_by(3).collect();
+    let written = packets_of(&part, true);
+    assert_eq!(written.lines().collect::<Vec<_>>(), expected);
+
     for (from, has_interfaces) in files_to_copy() {
         let copy = folder.path().join("copy.pcapng").display().to_string();
         start(&right, &["copy", &from, &copy]).finish();

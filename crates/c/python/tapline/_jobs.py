@@ -194,8 +194,13 @@ class Sender(Handle):
         call(lib.tapline_sender_finish, raw, ffi.NULL)
 
 
-#: A problem for captures or pings: ``severity`` is 0 for information, 1 for a warning, 2 for a severe one.
+#: A problem for captures or pings: ``severity`` is ``"info"``, ``"warning"`` or ``"severe"``.
 Finding = record("Finding", "tapline_finding")
+
+_SEVERITIES = {
+    value: name.removeprefix("TAPLINE_SEVERITY_").lower()
+    for value, name in ffi.typeof("enum tapline_severity").elements.items()
+}
 
 
 def examine(interface=None):
@@ -205,7 +210,8 @@ def examine(interface=None):
     found, findings = ffi.new("tapline_finding *"), []
     try:
         while call(lib.tapline_doctor_finding, raw, len(findings), found):
-            findings.append(read(Finding, found))
+            finding = read(Finding, found)
+            findings.append(finding._replace(severity=_SEVERITIES[finding.severity]))
     finally:
         call(lib.tapline_doctor_free, raw)
     return findings

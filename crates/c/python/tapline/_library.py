@@ -41,6 +41,11 @@ class Error(Exception):
         #: The final account of a capture that could not wait for packets any more; otherwise None.
         self.account = None
 
+    def __reduce__(self):
+        """For pickle, which would call the class with the text alone: pools of processes pass errors on."""
+        words = self.status, self.message, self.hint, self.kernel_text, self.attribute, self.os_error
+        return type(self), words, {"account": self.account}
+
 
 _STATUS = {
     value: name.removeprefix("TAPLINE_STATUS_") for value, name in ffi.typeof("enum tapline_status").elements.items()
@@ -104,7 +109,10 @@ _ENUMS = {
 
 def _number(struct, name, value):
     if not isinstance(value, str):
-        return int(value)
+        number = int(value)
+        if number != value:
+            raise ValueError(f"{name}: {value!r} is not a whole number")
+        return number
     enum = _ENUMS.get((struct, name)) or _ENUMS.get(name)
     if enum is None:
         raise TypeError(f"{name} is a number")
@@ -169,7 +177,11 @@ class Options:
 def _nanoseconds(name, seconds):
     if not (math.isfinite(seconds) and 0 <= seconds < 2**33):
         raise ValueError(f"{name}: {seconds} is not a number of seconds")
-    return round(seconds * 1e9)
+    nanoseconds = round(seconds * 1e9)
+    if seconds and not nanoseconds:
+        # For the library 0 is the default.
+        raise ValueError(f"{name}: {seconds} is less than a nanosecond")
+    return nanoseconds
 
 
 def _hardware_address(value):
@@ -184,8 +196,8 @@ def _fields(struct):
 
 
 def record(name, struct):
-    """A named tuple with the fields of a struct."""
-    return collections.namedtuple(name, _fields(struct))
+    """A named tuple with the fields of a struct. The package has it under this name, where pickle finds it."""
+    return collections.namedtuple(name, _fields(struct), module="tapline")
 
 
 def read(kind, raw):

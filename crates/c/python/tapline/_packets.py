@@ -1,6 +1,7 @@
 """Captures, capture files and filters."""
 
 import operator
+import weakref
 
 from ._library import (
     NO_QUEUE,
@@ -98,10 +99,10 @@ class Packet:
     def view(self):
         """The captured bytes where they lie, as a read-only memoryview. It ends with the batch; copy what you keep.
 
-        A slice of it does not end with the batch, and must not be used after it.
+        The batch cannot end while a slice of it exists, or an array that uses it: reading the next one is a BufferError.
         """
         raw = self._batch._packets()[self._index]
-        return self._batch._lend(memoryview(ffi.buffer(raw.data, raw.captured_len)).toreadonly())
+        return self._batch._lend(ffi.buffer(raw.data, raw.captured_len))
 
     def __len__(self):
         return self.captured_len
@@ -123,14 +124,19 @@ class Batch:
             raise ValueError("the batch has ended: copy what you keep of it")
         return self._raw
 
-    def _lend(self, view):
-        self._views.append(view)
+    def _lend(self, memory):
+        view = memoryview(memory).toreadonly()
+        # The view and its slices keep the object alive, and nothing else does.
+        self._views.append((view, weakref.ref(memory)))
         return view
 
     def _end(self):
-        """Ends the views. A BufferError of a view that is in use, such as by an array, leaves the batch as it is."""
+        """Ends the views. A BufferError of one that is in use, by an array or a slice, leaves the batch as it is."""
         while self._views:
-            self._views[-1].release()
+            view, memory = self._views[-1]
+            view.release()
+            if memory() is not None:
+                raise BufferError("a slice of a packet's view still exists: delete it, or copy the bytes")
             self._views.pop()
         self._raw = None
 
@@ -296,16 +302,21 @@ class Reader(_Lender, Handle):
 
 
 def _array(packets):
-    """Packets for a call: an array, its length, and what has to live as long."""
+    """Packets for a call: an array, its length, and what has to live as long. Frames, which are bytes, have no time."""
     if isinstance(packets, Batch):
         return packets._packets(), len(packets), packets
-    frames = [ffi.from_buffer(packet) for packet in packets]
-    array = ffi.new("tapline_packet[]", len(frames))
-    for raw, frame in zip(array, frames):
+    packets = list(packets)
+    array, frames = ffi.new("tapline_packet[]", len(packets)), []
+    for index, packet in enumerate(packets):
+        if isinstance(packet, Packet):
+            array[index] = packet._batch._packets()[packet._index]
+            continue
+        frame, raw = ffi.from_buffer(packet), array[index]
+        frames.append(frame)
         raw.data = ffi.cast("uint8_t *", frame)
         raw.captured_len = raw.len = len(frame)
-        raw.queue = NO_QUEUE
-    return array, len(frames), frames
+        raw.time_ns, raw.queue = UNKNOWN, NO_QUEUE
+    return array, len(packets), frames
 
 
 class Writer(Handle):
@@ -334,11 +345,15 @@ class Writer(Handle):
         return position[0]
 
     def write(self, packets, time_ns=None):
-        """Writes a batch, or frames, which are bytes, with one time for all. Default: the time of a batch's packets."""
-        array, count, kept = _array(packets)
-        if kept is not packets:
+        """Writes a batch, or a list of packets and of frames, which are bytes.
+
+        ``time_ns`` is the time of all of them. Without it, packets have their own time, and frames have none.
+        """
+        # The packets of a batch belong to the library: those with another time are copies.
+        array, count, _kept = _array(packets if time_ns is None else list(packets))
+        if time_ns is not None:
             for index in range(count):
-                array[index].time_ns = UNKNOWN if time_ns is None else time_ns
+                array[index].time_ns = time_ns
         call(lib.tapline_writer_write, self._raw, array, count)
 
     def flush(self):
@@ -364,8 +379,8 @@ class Filter(Handle):
         super().__init__(opened("tapline_filter", lib.tapline_filter_compile, source, given.raw))
 
     def run(self, packets):
-        """Runs it on a batch, or on frames, which are bytes. Returns a buffer of 32-bit numbers, one for each packet: how
-        many bytes to keep, 0 if it does not match. ``numpy.frombuffer(filter.run(batch), numpy.uint32)``.
+        """Runs it on a batch, or on a list of packets and of frames, which are bytes. Returns a buffer of 32-bit numbers, one
+        for each packet: how many bytes to keep, 0 if it does not match. ``numpy.frombuffer(filter.run(batch), numpy.uint32)``.
         """
         array, count, _kept = _array(packets)
         keep = memoryview(bytearray(4 * count)).cast("I")

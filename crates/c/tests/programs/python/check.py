@@ -101,10 +101,33 @@ def views(path):
     raises(BufferError, reader.close)
     assert bytes(view) == batch[0].data
     user.release()
+    # A slice of it uses the same memory.
+    part = view[14:]
+    raises(BufferError, reader.next_batch)
+    raises(BufferError, reader.close)
+    assert bytes(part) == batch[0].data[14:]
+    del part
     assert reader.next_batch() is None
     raises(ValueError, view.tobytes)
     raises(ValueError, lambda: batch[0].data)
     reader.close()
+
+
+def part(path, to):
+    """Writes every third packet of a file, with its time and its lengths."""
+    with tapline.Reader(path) as reader:
+        writer = tapline.Writer(to, interfaces=[reader.interface()])
+        every, long = tapline.Filter(), tapline.Filter("greater 200")
+        for batch in reader:
+            chosen = [packet for index, packet in enumerate(batch) if index % 3 == 0]
+            assert list(every.run(chosen)) == list(every.run(batch))[::3]
+            # By the length on the wire, which a frame of bytes does not have.
+            assert [keep > 0 for keep in long.run(chosen)] == [packet.len >= 200 for packet in chosen]
+            assert all(packet.len > packet.captured_len for packet in chosen)
+            writer.write(chosen)
+            kept = chosen[0]
+        raises(ValueError, writer.write, [kept])
+        print(writer.finish(), "written")
 
 
 def copy(path, to):
@@ -323,6 +346,9 @@ def misuse():
     raises(TypeError, tapline.Capture, "lo", snaplen="long")
     raises(ValueError, tapline.Capture, "lo", delivery="never")
     raises(ValueError, tapline.Capture, "lo", max_time=-1)
+    # Less than a nanosecond, and a part of a packet, would be 0: the default.
+    raises(ValueError, tapline.Capture, "lo", max_time=1e-10)
+    raises(ValueError, tapline.Capture, "lo", max_packets=0.5)
     raises(ValueError, tapline.Netlink().list, "no-such-kind")
     closed = tapline.Filter("udp")
     closed.close()
@@ -332,7 +358,9 @@ def misuse():
     assert not tapline.Filter("udp").matches(b"") and tapline.Filter().matches(b"x")
     # Nothing arrives: the time limit ends the wait.
     with tapline.Capture("lo", max_time=0.2) as running:
-        assert list(running) == [] and running.finish().delivered == 0
+        assert list(running) == []
+        account = running.finish()
+        assert account.delivered == 0 and pickle.loads(pickle.dumps(account)) == account
     with tapline.Capture("lo") as running:
         # Another thread may stop it while this one waits.
         stopper = threading.Timer(0, running.stop)
@@ -348,7 +376,17 @@ def misuse():
         tapline.Filter("udp")
     gc.collect()
     assert tapline.version().count(".") == 2
-    assert all(finding.id for finding in tapline.examine("lo"))
+    findings = tapline.examine("lo")
+    assert all(finding.id and finding.severity in ("info", "warning", "severe") for finding in findings), findings
+    assert pickle.loads(pickle.dumps(findings)) == findings
+    # As a pool of processes passes it on.
+    try:
+        tapline.Filter("prot 80")
+    except tapline.Error as error:
+        passed = pickle.loads(pickle.dumps(error))
+        assert str(passed) == str(error) and vars(passed) == vars(error)
+    else:
+        raise AssertionError("no error")
     json.dumps(tapline.CaptureStats._fields)
 
 
