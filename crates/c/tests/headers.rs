@@ -105,6 +105,20 @@ fn newer_compilers_report_no_warning_in_headers_and_examples() {
     }
 }
 
+#[test]
+fn an_older_standard_of_cpp_is_refused_in_words() {
+    for header in ["tapline/capture.hpp", "tapline/netlink/link.hpp"] {
+        let mut command = Command::new("g++");
+        command.args(["-std=c++17", "-fsyntax-only", "-x", "c++"]);
+        command.arg("-I").arg(room().join("include"));
+        command.args(["-include", header, "/dev/null"]);
+        let output = command.output().expect("g++ runs");
+        assert!(!output.status.success(), "{header}");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(said.contains("require C++20"), "{header}: {said}");
+    }
+}
+
 /// `make bench` alone builds them.
 #[test]
 fn sources_of_the_benches_compile() {

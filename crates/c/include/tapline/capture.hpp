@@ -111,7 +111,7 @@ struct capture_stats {
 };
 
 /// A running capture. One thread at a time; `stats`, `interface_stats` and `stop` from any, but not beside `finish`, a move
-/// or the destructor.
+/// or the destructor. A temporary capture lends nothing: `capture::open(…).value().next_batch()` does not compile.
 class capture {
 public:
     /// Opens and starts a capture. Requires CAP_NET_RAW; `tapline_capture_open` says what else some options require.
@@ -161,14 +161,14 @@ public:
 
     /// Waits for packets, at most `timeout`, and lends those that are ready. They are valid until the next call. Does not
     /// wait if `timeout` is negative.
-    result<batch> next_batch(std::chrono::nanoseconds timeout) { return next(waiting_ns(timeout)); }
+    result<batch> next_batch(std::chrono::nanoseconds timeout) & { return next(waiting_ns(timeout)); }
     /// Waits for packets without a limit.
-    result<batch> next_batch() { return next(-1); }
+    result<batch> next_batch() & { return next(-1); }
 
     /// As `next_batch`, for a reader that takes packet after packet.
-    result<packets> next_packets(std::chrono::nanoseconds timeout) { return next_one_by_one(waiting_ns(timeout)); }
+    result<packets> next_packets(std::chrono::nanoseconds timeout) & { return next_one_by_one(waiting_ns(timeout)); }
     /// Waits for packets without a limit.
-    result<packets> next_packets() { return next_one_by_one(-1); }
+    result<packets> next_packets() & { return next_one_by_one(-1); }
 
     /// Replaces the filter of a capture of one interface in mirror mode: see `tapline_capture_set_filter`. An empty text
     /// captures all packets.
@@ -234,13 +234,14 @@ public:
 
     /// The name, the snaplen and the link type of interface `index`, if there is one. The name lives as long as the
     /// capture.
-    std::optional<::tapline_interface> interface(std::size_t index) const {
+    std::optional<::tapline_interface> interface(std::size_t index) const & {
         ::tapline_interface found = {};
         if (::tapline_capture_interface(handle_.get(), index, &found, nullptr) != TAPLINE_STATUS_OK) {
             return std::nullopt;
         }
         return found;
     }
+    std::optional<::tapline_interface> interface(std::size_t index) const && = delete;
 
     /// Ends and closes the capture, and returns its final account. Fails with SYSTEM if waiting for packets failed
     /// earlier.

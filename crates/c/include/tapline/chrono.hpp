@@ -2,6 +2,10 @@
 #ifndef TAPLINE_CHRONO_HPP
 #define TAPLINE_CHRONO_HPP
 
+#if __cplusplus < 202002L
+#error "the C++ headers of tapline require C++20: -std=c++20"
+#endif
+
 #include <cstdint>
 #include <version>
 

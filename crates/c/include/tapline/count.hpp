@@ -47,7 +47,8 @@ struct count_interval {
     std::chrono::nanoseconds span = {};
 };
 
-/// Programs in the kernel that count. One thread at a time; `stop` from any, but not beside a move or the destructor.
+/// Programs in the kernel that count. One thread at a time; `stop` from any, but not beside a move or the destructor. A
+/// temporary counter lends nothing.
 class counter {
 public:
     /// As `tapline_count_open`: CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON.
@@ -90,7 +91,7 @@ public:
     }
 
     /// Waits for the end of the interval. None when the count has ended.
-    result<std::optional<count_interval>> next() {
+    result<std::optional<count_interval>> next() & {
         const ::tapline_class_count *figures = nullptr;
         std::size_t count = 0;
         std::uint64_t span_ns = 0;
@@ -106,7 +107,7 @@ public:
     }
 
     /// The totals of all classes as of now, lent until the next call.
-    result<std::span<const ::tapline_class_count>> totals() {
+    result<std::span<const ::tapline_class_count>> totals() & {
         const ::tapline_class_count *figures = nullptr;
         std::size_t count = 0;
         auto status = call(&::tapline_count_totals, handle_.get(), &figures, &count);
@@ -117,7 +118,7 @@ public:
     }
 
     /// The groups of the class at this position in the last interval or totals. None if there is no such class.
-    result<std::optional<count_groups>> groups(std::size_t index) {
+    result<std::optional<count_groups>> groups(std::size_t index) & {
         const ::tapline_group_count *found = nullptr;
         std::size_t count = 0;
         std::uint64_t other = 0;

@@ -2,6 +2,10 @@
 #ifndef TAPLINE_ERROR_HPP
 #define TAPLINE_ERROR_HPP
 
+#if __cplusplus < 202002L
+#error "the C++ headers of tapline require C++20: -std=c++20"
+#endif
+
 #include <string>
 
 #include "../tapline.h"
@@ -25,6 +29,11 @@ struct error {
 
     /// Takes an error of the C interface, and frees it.
     static error take(::tapline_error *raw, ::tapline_status status) {
+        // Also if there is no memory for a text.
+        const struct freed_at_end {
+            ::tapline_error *owned;
+            ~freed_at_end() { ::tapline_error_free(owned); }
+        } freed{raw};
         error taken;
         taken.status = status;
         taken.message = text(::tapline_error_message(raw));
@@ -32,7 +41,6 @@ struct error {
         taken.kernel_text = text(::tapline_error_kernel_text(raw));
         taken.attribute = text(::tapline_error_attribute(raw));
         taken.os_error = ::tapline_error_os_error(raw);
-        ::tapline_error_free(raw);
         return taken;
     }
 

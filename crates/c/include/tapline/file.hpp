@@ -22,7 +22,7 @@ struct reader_options {
     std::uint64_t max_packets = 0;
 };
 
-/// An open capture file: pcap or pcapng, also compressed. One thread at a time.
+/// An open capture file: pcap or pcapng, also compressed. One thread at a time. A temporary reader lends nothing.
 class reader {
 public:
     static result<reader> open(const std::string &path, const reader_options &options = {}) {
@@ -44,7 +44,7 @@ public:
     }
 
     /// The next packets, valid until the next call other than `interface`. `is_end` at the end of the file.
-    result<batch> next_batch() {
+    result<batch> next_batch() & {
         const ::tapline_packet *packets = nullptr;
         std::size_t count = 0;
         auto status = call(&::tapline_reader_next_batch, handle_.get(), &packets, &count);
@@ -56,13 +56,14 @@ public:
 
     /// The interface at `index` of the packets that were read so far, if there is one. Before the first batch, this reads the
     /// first packet. Its name lives as long as the reader.
-    std::optional<::tapline_interface> interface(std::size_t index) const {
+    std::optional<::tapline_interface> interface(std::size_t index) const & {
         ::tapline_interface found = {};
         if (::tapline_reader_interface(handle_.get(), index, &found, nullptr) != TAPLINE_STATUS_OK) {
             return std::nullopt;
         }
         return found;
     }
+    std::optional<::tapline_interface> interface(std::size_t index) const && = delete;
 
 private:
     explicit reader(::tapline_reader *raw) : handle_(raw) {}

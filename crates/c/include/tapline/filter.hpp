@@ -55,6 +55,12 @@ public:
 
     /// Whether a whole packet matches.
     result<bool> matches(std::span<const std::byte> bytes) const {
+        if (bytes.size() > UINT32_MAX) [[unlikely]] {
+            error failed;
+            failed.status = TAPLINE_STATUS_INVALID_ARGUMENT;
+            failed.message = "a packet has at most 4294967295 bytes";
+            return failed;
+        }
         ::tapline_packet packet = {};
         packet.data = reinterpret_cast<const std::uint8_t *>(bytes.data());
         packet.captured_len = static_cast<std::uint32_t>(bytes.size());
@@ -69,7 +75,7 @@ public:
     }
 
     /// The filter as a program of classic BPF. Lives as long as the filter.
-    result<std::span<const ::tapline_instruction>> classic() {
+    result<std::span<const ::tapline_instruction>> classic() & {
         const ::tapline_instruction *instructions = nullptr;
         std::size_t count = 0;
         auto status = call(&::tapline_filter_classic, handle_.get(), &instructions, &count);

@@ -116,7 +116,8 @@ struct ping_stats {
           address(raw.address) {}
 };
 
-/// A run of probes. One thread at a time; `stop` from any, but not beside `finish`, a move or the destructor.
+/// A run of probes. One thread at a time; `stop` from any, but not beside `finish`, a move or the destructor. A temporary
+/// run lends nothing.
 class pinger {
 public:
     /// As `tapline_ping_open`: CAP_NET_RAW, or a group within net.ipv4.ping_group_range.
@@ -161,9 +162,9 @@ public:
     }
 
     /// Sends what is due and waits for events, at most `timeout`. Does not wait if `timeout` is negative.
-    result<ping_events> next_batch(std::chrono::nanoseconds timeout) { return next(waiting_ns(timeout)); }
+    result<ping_events> next_batch(std::chrono::nanoseconds timeout) & { return next(waiting_ns(timeout)); }
     /// Sends what is due and waits for events.
-    result<ping_events> next_batch() { return next(-1); }
+    result<ping_events> next_batch() & { return next(-1); }
 
     /// The account of all targets so far.
     result<ping_stats> stats() const {

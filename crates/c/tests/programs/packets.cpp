@@ -2,11 +2,41 @@
 #include <algorithm>
 #include <cstdio>
 #include <ranges>
+#include <tapline/capture.hpp>
+#include <tapline/count.hpp>
+#include <tapline/file.hpp>
 #include <tapline/filter.hpp>
 #include <tapline/packet.hpp>
+#include <tapline/ping.hpp>
+#include <utility>
 #include <vector>
 
 namespace {
+
+// What a temporary object lends would end with it. `T &` names an object, and `T` is a temporary one.
+
+template <class T>
+concept lends_batches = requires(T &&object) { std::forward<T>(object).next_batch(); };
+template <class T>
+concept lends_packets = requires(T &&object) { std::forward<T>(object).next_packets(); };
+template <class T>
+concept lends_names = requires(T &&object) { std::forward<T>(object).interface(0); };
+template <class T>
+concept lends_figures = requires(T &&object) { std::forward<T>(object).totals(); };
+template <class T>
+concept lends_intervals = requires(T &&object) { std::forward<T>(object).next(); };
+template <class T>
+concept lends_instructions = requires(T &&object) { std::forward<T>(object).classic(); };
+
+static_assert(lends_batches<tapline::capture &> && !lends_batches<tapline::capture>);
+static_assert(lends_batches<tapline::reader &> && !lends_batches<tapline::reader>);
+static_assert(lends_batches<tapline::pinger &> && !lends_batches<tapline::pinger>);
+static_assert(lends_packets<tapline::capture &> && !lends_packets<tapline::capture>);
+static_assert(lends_names<tapline::capture &> && !lends_names<tapline::capture>);
+static_assert(lends_names<const tapline::reader &> && !lends_names<const tapline::reader>);
+static_assert(lends_figures<tapline::counter &> && !lends_figures<tapline::counter>);
+static_assert(lends_intervals<tapline::counter &> && !lends_intervals<tapline::counter>);
+static_assert(lends_instructions<tapline::filter &> && !lends_instructions<tapline::filter>);
 
 /// The lengths of what a range gives.
 template <class Range>
@@ -58,5 +88,11 @@ int main()
     const auto is_long = tapline::filter::compile("greater 1000").value();
     const bool agree = is_long.matches(cut).value() && !is_long.matches(cut.data()).value();
     std::puts(agree ? "long" : "the filter does not know the length on the wire");
+
+    // Longer than a packet can be: its length is not truncated.
+    const auto everything = tapline::filter::compile("").value();
+    const std::span<const std::byte> endless(reinterpret_cast<const std::byte *>(head), (std::size_t{1} << 32) + sizeof head);
+    const auto refused = everything.matches(endless);
+    std::puts(refused.error().status == TAPLINE_STATUS_INVALID_ARGUMENT ? "refused" : "a length was truncated");
     return 0;
 }

@@ -65,6 +65,11 @@ public:
         std::memcpy(data_ + at, &length, sizeof length);
     }
 
+    bool operator==(const Bytes &other) const
+    {
+        return size_ == other.size_ && (size_ == 0 || std::memcmp(data_, other.data_, size_) == 0);
+    }
+
 private:
     void grow(std::size_t count)
     {

@@ -177,6 +177,10 @@ public:
         count_ = 0;
     }
 
+    /// Whether both have the same changes in the same order, for tests with mocks. An interface by its name and by its index
+    /// is not the same here.
+    bool operator==(const Batch &) const = default;
+
 private:
     template <class Info>
     Batch &push(tapline_netlink_verb verb, const Info &info)

@@ -109,6 +109,22 @@ TEST(Mocks, OfAFactoryHaveEveryKindOfObject)
     EXPECT_TRUE(factory.run(Batch()));
 }
 
+TEST(Mocks, OfAFactoryExpectBatchesByTheirChanges)
+{
+    const auto link = LinkInfo().setName("eth7").setMtu(1400);
+    const auto vlan = VlanInfo().setDev("eth7").setVlan(7);
+    const auto batch = [&](std::uint16_t id) { return Batch().set(link).add(VlanInfo(vlan).setVlan(id)); };
+    EXPECT_EQ(Batch(), Batch());
+    EXPECT_EQ(batch(7), batch(7));
+    EXPECT_NE(batch(7), batch(8));
+    EXPECT_NE(batch(7), Batch().set(link));
+    EXPECT_NE(Batch().add(link), Batch().set(link));
+    StrictMock<MockNetlinkFactory> mock;
+    INetlinkFactory &factory = mock;
+    EXPECT_CALL(mock, run(batch(7), TAPLINE_ON_ERROR_UNDO)).WillOnce(Return(std::vector<ItemResult>(2)));
+    EXPECT_EQ(factory.run(batch(7), TAPLINE_ON_ERROR_UNDO).value().size(), 2u);
+}
+
 testing::Matcher<const Batch &> hasSize(std::size_t size) { return testing::Property(&Batch::size, size); }
 
 TEST(RunningBatch, DoesNotRepeatChangesAfterAnException)
