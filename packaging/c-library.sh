@@ -33,11 +33,12 @@ libraries=$folder
 [ -z "$prefix" ] || libraries=$folder/$libdir
 install -d "$libraries"
 
-# The linker takes from the archive what the exported functions need.
+# The linker takes from the archive what the exported functions need. dlclose(3) leaves the library loaded: its threads, and what
+# it does at the end of threads, need its code.
 mapfile -t wanted < <(sed -n 's/^ *\(tapline_[a-z0-9_]*\);$/-Wl,-u,\1/p' "$room/tapline.map")
 # shellcheck disable=SC2086
 "${CC:-cc}" -shared -o "$libraries/libtapline.so.$version" -Wl,-soname,"$soname" \
-    -Wl,--version-script="$room/tapline.map" -Wl,--no-undefined -Wl,--gc-sections -Wl,-z,relro,-z,now \
+    -Wl,--version-script="$room/tapline.map" -Wl,--no-undefined -Wl,--gc-sections -Wl,-z,relro,-z,now,-z,nodelete \
     "${wanted[@]}" "$archive" $system
 chmod 755 "$libraries/libtapline.so.$version"
 ln -sf "libtapline.so.$version" "$libraries/$soname"

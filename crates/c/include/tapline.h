@@ -14,7 +14,8 @@
  * Memory. A call fails with TAPLINE_STATUS_SYSTEM and ENOMEM if there is too little memory for a ring, a queue, the
  * targets of a ping, a large netlink object, the results of a batch, or for a list or its next objects. Smaller pieces,
  * such as a handle, a name or the text of an error, are not checked one by one: the process is aborted if the memory
- * is used up so far that there is none even for one of these, as when other threads use it up meanwhile.
+ * is used up so far that there is none even for one of these, as when other threads use it up meanwhile. Nor are the groups
+ * of a count checked: reading them takes some hundred bytes for each.
  *
  * Handles. A handle is opaque and never points to memory. A function that gets a handle that is null, closed, or
  * of another kind returns TAPLINE_STATUS_INVALID_HANDLE. Whoever opens a handle closes it; a close function does
@@ -24,8 +25,9 @@
  * same handle returns TAPLINE_STATUS_IN_USE. Functions that say `Threads: any` may be called at any time from any
  * number of threads, also while another thread is in a call with the same handle. Functions that open or create
  * something are among them.
- * The functions are not for signal handlers, and not for the child of a fork without exec. Threads that the library starts
- * block all signals but those of faults, so that signals go to threads of the program.
+ * The functions are not for signal handlers, and not for the child of a fork without exec. A thread in a call must not be
+ * cancelled (pthread_cancel(3)): the stop functions end calls that wait. Threads that the library starts block all signals but
+ * those of faults, so that signals go to threads of the program.
  *
  * Option structs. The first field is the size of the struct, as the caller knows it: `{.size = sizeof(options)}`.
  * All other fields have their defaults if they are zero. A null pointer means defaults only. A library that is
@@ -1037,7 +1039,7 @@ typedef struct tapline_generator_options {
 
 // Options of `tapline_netlink_open`.
 typedef struct tapline_netlink_options {
-  // Size of this struct in bytes.
+  // `sizeof(tapline_netlink_options)`.
   size_t size;
   // The network namespace: its name below /run/netns, or a path such as /proc/PID/ns/net. Default: that of the
   // calling thread. Requires CAP_SYS_ADMIN.
@@ -1514,7 +1516,7 @@ tapline_status tapline_filter_compile(tapline_text text,
 // length: 0 rejects a packet. Does not allocate.
 //
 // Threads: any, also several at once. A filter that is freed meanwhile still runs to the end of the call.
-tapline_status tapline_filter_run(struct tapline_filter *filter,
+tapline_status tapline_filter_run(const struct tapline_filter *filter,
                                   const struct tapline_packet *packets,
                                   size_t count,
                                   uint32_t *out_keep,
@@ -1624,7 +1626,7 @@ tapline_status tapline_netlink_close(struct tapline_netlink *netlink, struct tap
 //
 // Threads: one at a time with this handle.
 tapline_status tapline_netlink_fd(struct tapline_netlink *netlink,
-                                  int32_t *out_fd,
+                                  int *out_fd,
                                   struct tapline_error **error);
 
 // Creates a fake kernel for tests: the configuration of one network namespace in memory. Requires no privilege.
@@ -1814,7 +1816,7 @@ tapline_status tapline_watch_stop(const struct tapline_watch *watch,
 //
 // Threads: one at a time with this handle.
 tapline_status tapline_watch_fd(struct tapline_watch *watch,
-                                int32_t *out_fd,
+                                int *out_fd,
                                 struct tapline_error **error);
 
 // Closes a watch. Does nothing if `watch` is null.

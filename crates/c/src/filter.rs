@@ -134,7 +134,7 @@ pub unsafe extern "C" fn tapline_filter_compile(
 /// Threads: any, also several at once. A filter that is freed meanwhile still runs to the end of the call.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tapline_filter_run(
-    filter: *mut tapline_filter,
+    filter: *const tapline_filter,
     packets: *const tapline_packet,
     count: usize,
     out_keep: *mut u32,

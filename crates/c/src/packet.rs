@@ -162,6 +162,10 @@ impl tapline_packet {
                 "the {field} of a packet has no such value"
             )))
         };
+        if self.reserved != [0; 5] {
+            // A later version may give them a meaning, which this one would not know.
+            return Err(Error::argument("reserved of a packet is not 0"));
+        }
         let mut record = model::Packet::new(self.time_ns, bytes);
         record.timestamp_ns = (self.time_ns != TAPLINE_UNKNOWN).then_some(self.time_ns);
         record.original_len = self.len;

@@ -108,6 +108,10 @@ impl From<WriteError> for Error {
 /// # Safety
 /// `given` comes from C.
 unsafe fn described(given: &tapline_interface) -> Result<Interface, Error> {
+    if given.reserved != 0 {
+        // A later version may give it a meaning, which this one would not know.
+        return Err(Error::argument("reserved of an interface is not 0"));
+    }
     let mut interface = Interface::new(LinkType(given.link_type), given.snaplen);
     // SAFETY: a string of C, or null.
     let name = unsafe { Text::of(given.name) };

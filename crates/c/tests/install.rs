@@ -151,6 +151,14 @@ fn an_installed_library_is_found_by_pkg_config_and_by_cmake() {
     // A program needs the name that all compatible versions have, and not that of one version.
     let needed = output(Command::new("readelf").arg("-d").arg(&program));
     assert!(needed.contains("[libtapline.so.0]"), "{needed}");
+    // A plug-in that uses it may be unloaded.
+    let plug_in = folder.join("plug_in");
+    let mut command = Command::new("cc");
+    command.arg("-o").arg(&plug_in);
+    command.arg(room().join("tests/install/plug_in.c"));
+    succeed(command.arg("-ldl"));
+    let loaded = output(Command::new(plug_in).arg(prefix.join("lib/libtapline.so")));
+    assert_eq!(loaded, "loaded, closed, still loaded\n");
 
     // A CMake package can be moved.
     fs::rename(&prefix, &other).expect("another place");

@@ -1,5 +1,6 @@
 //! Handles on the configuration of a network namespace, and the fake kernel.
 
+use std::ffi::c_int;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd};
 
@@ -59,7 +60,7 @@ impl Object for Fake {
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct tapline_netlink_options<'a> {
-    /// Size of this struct in bytes.
+    /// `sizeof(tapline_netlink_options)`.
     pub size: usize,
     /// The network namespace: its name below /run/netns, or a path such as /proc/PID/ns/net. Default: that of the
     /// calling thread. Requires CAP_SYS_ADMIN.
@@ -143,7 +144,7 @@ pub extern "C" fn tapline_netlink_close(
 #[unsafe(no_mangle)]
 pub extern "C" fn tapline_netlink_fd(
     netlink: *mut tapline_netlink,
-    out_fd: Option<&mut MaybeUninit<i32>>,
+    out_fd: Option<&mut MaybeUninit<c_int>>,
     error: Option<&mut MaybeUninit<*mut tapline_error>>,
 ) -> tapline_status {
     guard(error, || {

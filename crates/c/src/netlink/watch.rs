@@ -1,5 +1,6 @@
 //! Watches: the objects that exist, and then every change.
 
+use std::ffi::c_int;
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -364,7 +365,7 @@ pub extern "C" fn tapline_watch_stop(
 #[unsafe(no_mangle)]
 pub extern "C" fn tapline_watch_fd(
     watch: *mut tapline_watch,
-    out_fd: Option<&mut MaybeUninit<i32>>,
+    out_fd: Option<&mut MaybeUninit<c_int>>,
     error: Option<&mut MaybeUninit<*mut tapline_error>>,
 ) -> tapline_status {
     guard(error, || {

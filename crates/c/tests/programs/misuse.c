@@ -165,6 +165,10 @@ static void handles(const char *name) {
     FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "null", tapline_writer_write(writer, &packet, 1, &error));
     packet = (tapline_packet){.direction = 9};
     FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "direction", tapline_writer_write(writer, &packet, 1, &error));
+    packet = (tapline_packet){.reserved = {[4] = 1}};
+    FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "reserved", tapline_writer_write(writer, &packet, 1, &error));
+    const tapline_interface later = {.link_type = 1, .reserved = 1};
+    FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "reserved", tapline_writer_add_interface(writer, &later, NULL, &error));
     static const uint8_t large[1 << 24];
     packet = (tapline_packet){.data = large, .captured_len = sizeof large, .len = sizeof large};
     FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "longer than", tapline_writer_write(writer, &packet, 1, &error));
