@@ -12,7 +12,7 @@ use tapline::latency::Delays;
 
 use crate::arguments::{Output, Text, options, put};
 use crate::capture_options::{self, tapline_capture_options};
-use crate::cursor::{Cursor, Rest, tapline_cursor};
+use crate::cursor::{Cursor, Untaken, tapline_cursor};
 use crate::delays::{self, tapline_delays};
 use crate::error::{c_string, tapline_error};
 use crate::failure::Error;
@@ -208,8 +208,8 @@ pub extern "C" fn tapline_capture_next_batch(
         let out_count = out_count.ok_or_else(|| Error::null("out_count"))?;
         let timeout = u64::try_from(timeout_ns).map_or(Duration::MAX, Duration::from_nanos);
         Open::table().with(capture, |open| {
-            let rest = open.cursor.settle(&mut open.capture);
-            let packets = if let Rest::Array(left @ 1..) = rest {
+            let untaken = open.cursor.take_back(&mut open.capture);
+            let packets = if let Untaken::Array(left @ 1..) = untaken {
                 &open.packets[open.count - left..open.count]
             } else if open.capture.next_batch(timeout)?.is_some() {
                 open.fill()
@@ -263,8 +263,8 @@ pub extern "C" fn tapline_capture_next_packets(
         let out_cursor = out_cursor.ok_or_else(|| Error::null("out_cursor"))?;
         let timeout = u64::try_from(timeout_ns).map_or(Duration::MAX, Duration::from_nanos);
         Open::table().with(capture, |open| {
-            let rest = open.cursor.settle(&mut open.capture);
-            if let Rest::Array(left @ 1..) = rest {
+            let untaken = open.cursor.take_back(&mut open.capture);
+            if let Untaken::Array(left @ 1..) = untaken {
                 let packets = &open.packets[open.count - left..open.count];
                 out_cursor.write(open.cursor.lend_array(packets));
                 return Ok(tapline_status::Ok);
@@ -272,7 +272,7 @@ pub extern "C" fn tapline_capture_next_packets(
             let Some(mut batch) = open.capture.next_batch(timeout)? else {
                 return Ok(tapline_status::End);
             };
-            let is_inline = open.delays.is_none() && !matches!(rest, Rest::AllFrames);
+            let is_inline = open.delays.is_none() && !matches!(untaken, Untaken::AllFrames);
             let frames = is_inline.then(|| batch.frames()).flatten();
             out_cursor.write(if let Some((frames, interface)) = frames {
                 open.cursor.lend_frames(frames, interface)
@@ -317,7 +317,7 @@ impl Open {
         let program = CompiledFilter::new(text, &wanted, &NoNames)?.classic();
         let program =
             program.map_err(|error| Error::from_source(tapline_status::Unsupported, &error))?;
-        if let Rest::Array(left) = self.cursor.settle(&mut self.capture) {
+        if let Untaken::Array(left) = self.cursor.take_back(&mut self.capture) {
             // The next call lends them.
             self.cursor
                 .lend_array(&self.packets[self.count - left..self.count]);
@@ -524,7 +524,7 @@ pub unsafe extern "C" fn tapline_capture_finish(
         }
         let counters = Open::table().shared(capture, |shared| Ok(shared.counters.clone()))?;
         let mut open = Open::table().take(capture)?;
-        open.cursor.settle(&mut open.capture);
+        open.cursor.take_back(&mut open.capture);
         let (summary, failure) = match open.capture.finish() {
             Ok(summary) => (Some(summary), None),
             Err(error) => {

@@ -59,11 +59,11 @@ enum Lent {
     Frames(Frames),
 }
 
-/// What C has left of the packets that were lent with a cursor.
+/// The packets that were lent with a cursor and that C has not taken.
 #[derive(Clone, Copy)]
-pub enum Rest {
-    /// Nothing that is not in a ring.
-    Nothing,
+pub enum Untaken {
+    /// None, or packets that are still in a ring.
+    None,
     /// The last packets of the array.
     Array(usize),
     /// All packets of a block or of frames, which the inline functions may not be able to read.
@@ -81,22 +81,22 @@ impl Cursor {
         }
     }
 
-    /// Counts the packets of a ring that C has passed. The cursor is empty then.
-    pub fn settle(&mut self, capture: &mut Capture) -> Rest {
+    /// Takes the packets back, and counts those of a ring that C has taken. The cursor is empty then.
+    pub fn take_back(&mut self, capture: &mut Capture) -> Untaken {
         let cursor = std::mem::replace(self.place.get_mut(), tapline_cursor::EMPTY);
         match std::mem::replace(&mut self.lent, Lent::Nothing) {
-            Lent::Nothing => Rest::Nothing,
-            Lent::Array(lent) => Rest::Array(cursor.left.min(lent)),
+            Lent::Nothing => Untaken::None,
+            Lent::Array(lent) => Untaken::Array(cursor.left.min(lent)),
             Lent::Frames(frames) => {
                 let left = u32::try_from(cursor.left).unwrap_or(u32::MAX);
                 let passed = frames.packets.saturating_sub(left);
                 if passed == 0 {
-                    return Rest::AllFrames;
+                    return Untaken::AllFrames;
                 }
                 let bytes = cursor.frame.addr().saturating_sub(frames.first.addr());
                 let mut batch = capture.ready_batch();
                 batch.skip_frames(passed, bytes, cursor.wire_bytes);
-                Rest::Nothing
+                Untaken::None
             }
         }
     }

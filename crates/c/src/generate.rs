@@ -153,7 +153,7 @@ pub unsafe extern "C" fn tapline_sender_generate(
             if open.needs_times {
                 return Err(Error::argument("generated packets have no times"));
             }
-            let wanted = wanted.for_interface(&open.interface, open.home.to_enter()?)?;
+            let wanted = wanted.for_interface(&open.interface, open.namespace.to_enter()?)?;
             let is_done = open.sender.run(wanted.into_source()?)?;
             Ok(if is_done {
                 tapline_status::Ok

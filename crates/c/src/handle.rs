@@ -1,7 +1,7 @@
 //! Handles: names of objects that C code holds and cannot follow.
 //!
-//! A handle has the type of a pointer and is none: it consists of the object's kind, its place in the table of that
-//! kind, and the place's generation. So a handle that is null, closed, of another kind or invented is an error and
+//! A handle has the type of a pointer and is none: it consists of the object's kind, its slot in the table of that
+//! kind, and the slot's generation. So a handle that is null, closed, of another kind or invented is an error and
 //! never an access to freed memory. A call locks its object, so that a second thread gets an error and no data race.
 
 use std::fmt;
@@ -72,7 +72,7 @@ impl fmt::Display for Kind {
     }
 }
 
-/// An object that handles name.
+/// An object that C has a handle of.
 pub trait Object: Send + Sized + 'static {
     /// The type that C sees.
     type Handle;
@@ -85,15 +85,15 @@ pub trait Object: Send + Sized + 'static {
 }
 
 /// The objects of one type.
-pub struct Table<T: Object>(RwLock<Places<T>>);
+pub struct Table<T: Object>(RwLock<Slots<T>>);
 
-struct Places<T: Object> {
-    places: Vec<Place<T>>,
-    /// Numbers of the empty ones.
-    empty: Vec<u32>,
+struct Slots<T: Object> {
+    slots: Vec<Slot<T>>,
+    /// Numbers of the free ones.
+    free: Vec<u32>,
 }
 
-struct Place<T: Object> {
+struct Slot<T: Object> {
     /// Increased when an object leaves, so that its handle becomes invalid.
     generation: u32,
     entry: Option<Arc<Entry<T>>>,
@@ -111,13 +111,13 @@ const _: () = assert!(usize::BITS == 64, "a handle has 64 bits");
 
 /// The parts of a handle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Name {
+struct HandleParts {
     kind: u8,
     index: u32,
     generation: u32,
 }
 
-impl Name {
+impl HandleParts {
     fn of<H>(handle: *const H) -> Self {
         let bits = handle.addr();
         Self {
@@ -137,9 +137,9 @@ impl Name {
 impl<T: Object> Table<T> {
     /// A table without objects.
     pub const fn new() -> Self {
-        Self(RwLock::new(Places {
-            places: Vec::new(),
-            empty: Vec::new(),
+        Self(RwLock::new(Slots {
+            slots: Vec::new(),
+            free: Vec::new(),
         }))
     }
 
@@ -149,38 +149,38 @@ impl<T: Object> Table<T> {
     /// There are 2^24 objects of this type.
     pub fn insert(&self, object: T, shared: T::Shared) -> Result<*mut T::Handle, Error> {
         let mut table = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        let index = match table.empty.pop() {
+        let index = match table.free.pop() {
             Some(index) => index,
-            None if table.places.len() < 1 << INDEX_BITS => {
-                table.places.push(Place {
+            None if table.slots.len() < 1 << INDEX_BITS => {
+                table.slots.push(Slot {
                     generation: 1,
                     entry: None,
                 });
-                table.places.len() as u32 - 1
+                table.slots.len() as u32 - 1
             }
             None => return Err(Error::argument(format!("too many {} handles", T::KIND))),
         };
-        let place = &mut table.places[index as usize];
-        place.entry = Some(Arc::new(Entry {
+        let slot = &mut table.slots[index as usize];
+        slot.entry = Some(Arc::new(Entry {
             shared,
             object: Mutex::new(Some(object)),
         }));
-        let name = Name {
+        let parts = HandleParts {
             kind: T::KIND as u8,
             index,
-            generation: place.generation,
+            generation: slot.generation,
         };
-        Ok(name.handle())
+        Ok(parts.handle())
     }
 
     fn entry(&self, handle: *const T::Handle) -> Result<Arc<Entry<T>>, Error> {
-        let name = Name::of(handle);
+        let parts = HandleParts::of(handle);
         check_kind(T::KIND, handle.addr())?;
         let table = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        let place = table.places.get(name.index as usize);
-        let entry = place
-            .filter(|place| place.generation == name.generation)
-            .and_then(|place| place.entry.clone());
+        let slot = table.slots.get(parts.index as usize);
+        let entry = slot
+            .filter(|slot| slot.generation == parts.generation)
+            .and_then(|slot| slot.entry.clone());
         entry.ok_or_else(|| closed(T::KIND))
     }
 
@@ -225,15 +225,15 @@ impl<T: Object> Table<T> {
             Err(TryLockError::Poisoned(_)) => None,
             Err(error @ TryLockError::WouldBlock) => return Err(in_use(T::KIND, &error)),
         };
-        let name = Name::of(handle);
+        let parts = HandleParts::of(handle);
         let mut table = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        let place = &mut table.places[name.index as usize];
+        let slot = &mut table.slots[parts.index as usize];
         // Two threads may close an object that a defect has left locked.
-        if place.generation == name.generation {
-            // A handle never gets the value of an earlier one before 2^32 others of its place.
-            place.generation = place.generation.checked_add(1).unwrap_or(1);
-            place.entry = None;
-            table.empty.push(name.index);
+        if slot.generation == parts.generation {
+            // A handle never gets the value of an earlier one before 2^32 others of its slot.
+            slot.generation = slot.generation.checked_add(1).unwrap_or(1);
+            slot.entry = None;
+            table.free.push(parts.index);
         }
         Ok(object)
     }
@@ -314,7 +314,7 @@ mod tests {
         assert_eq!(table.with(first, |number| Ok(number.0)).ok(), Some(1));
         assert_eq!(table.remove(first).expect("open").map(|n| n.0), Some(1));
         let second = table.insert(Number(2), ()).expect("room");
-        assert_eq!(Name::of(first).index, Name::of(second).index);
+        assert_eq!(HandleParts::of(first).index, HandleParts::of(second).index);
         assert_eq!(
             status(table.with(first, |_| Ok(()))),
             tapline_status::InvalidHandle
@@ -327,19 +327,19 @@ mod tests {
     fn null_foreign_and_invented_handles_are_errors() {
         let table = Table::<Number>::new();
         let good = table.insert(Number(1), ()).expect("room");
-        let foreign = Name {
+        let foreign = HandleParts {
             kind: Kind::Ping as u8,
-            ..Name::of(good)
+            ..HandleParts::of(good)
         }
         .handle::<u8>();
-        let later = Name {
+        let later = HandleParts {
             generation: 7,
-            ..Name::of(good)
+            ..HandleParts::of(good)
         }
         .handle::<u8>();
-        let beyond = Name {
+        let beyond = HandleParts {
             index: 9,
-            ..Name::of(good)
+            ..HandleParts::of(good)
         }
         .handle::<u8>();
         let stack = (&raw const table).cast::<u8>();

@@ -10,16 +10,16 @@ use crate::status::tapline_status;
 
 /// The namespace of a handle, noted when it was opened: threads may move to another one afterwards.
 #[derive(Clone, Debug)]
-pub enum Home {
+pub enum HandleNamespace {
     /// This one.
     Known(Namespace),
     /// The namespace of the thread that opened the handle, if `/proc` does not say which one it is.
     Unknown,
 }
 
-impl Home {
+impl HandleNamespace {
     /// The namespace of the calling thread.
-    pub fn here() -> Self {
+    pub fn current() -> Self {
         Namespace::current().map_or(Self::Unknown, Self::Known)
     }
 

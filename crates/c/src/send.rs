@@ -11,7 +11,7 @@ use crate::error::tapline_error;
 use crate::failure::Error;
 use crate::guard::guard;
 use crate::handle::{Kind, Object, Table};
-use crate::namespace::{self, Home};
+use crate::namespace::{self, HandleNamespace};
 use crate::packet::TAPLINE_UNKNOWN;
 use crate::status::tapline_status;
 
@@ -143,7 +143,7 @@ pub(crate) struct Job {
     pub sender: Sender,
     pub interface: String,
     /// The namespace of the interface.
-    pub home: Home,
+    pub namespace: HandleNamespace,
     /// Whether its rate follows the times of the packets.
     pub needs_times: bool,
 }
@@ -312,12 +312,12 @@ pub unsafe extern "C" fn tapline_sender_open(
         let given = unsafe { options(sender_options) }?;
         let interface = given.interface.required("interface")?.to_owned();
         let mut wanted = tapline::send(&interface);
-        let home = match given.netns.optional("netns")? {
-            None => Home::here(),
+        let namespace = match given.netns.optional("netns")? {
+            None => HandleNamespace::current(),
             Some(name) => {
                 let namespace = namespace::named_or_at(name)?;
                 wanted = wanted.namespace(namespace.clone());
-                Home::Known(namespace)
+                HandleNamespace::Known(namespace)
             }
         };
         wanted.rate = rate(&given)?;
@@ -344,7 +344,7 @@ pub unsafe extern "C" fn tapline_sender_open(
         let open = Job {
             sender,
             interface,
-            home,
+            namespace,
             needs_times,
         };
         out_sender.write(Job::table().insert(open, stopper)?);

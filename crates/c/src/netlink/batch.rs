@@ -8,7 +8,7 @@ use tapline::net::{Batch, BatchSummary, IfIndex, ItemResult, OnError, Verb};
 use super::handle::{Open, tapline_netlink};
 use super::names::{FallibleLookup, Names};
 use super::object::{
-    Crossing, read, tapline_netlink_form, tapline_netlink_object, tapline_netlink_verb, with_type,
+    FfiObject, read, tapline_netlink_form, tapline_netlink_object, tapline_netlink_verb, with_type,
 };
 use super::request::error_of;
 use crate::arguments::{array, check_memory};
@@ -132,7 +132,7 @@ impl Object for Results {
 
 /// An item whose length is right.
 #[derive(Clone, Copy)]
-struct Framed<'b> {
+struct RawItem<'b> {
     verb: u32,
     object: u32,
     bytes: &'b [u8],
@@ -152,7 +152,7 @@ struct Items<'b> {
 }
 
 impl<'b> Iterator for Items<'b> {
-    type Item = Option<Framed<'b>>;
+    type Item = Option<RawItem<'b>>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if self.rest.is_empty() {
@@ -167,13 +167,13 @@ impl<'b> Iterator for Items<'b> {
 }
 
 impl<'b> Items<'b> {
-    fn item(&mut self) -> Option<Framed<'b>> {
+    fn item(&mut self) -> Option<RawItem<'b>> {
         let (header, rest) = self.rest.split_first_chunk::<12>()?;
         let [verb, object, length] =
             [0, 4, 8].map(|at| u32::from_ne_bytes(std::array::from_fn(|byte| header[at + byte])));
         let (bytes, rest) = rest.split_at_checked(length as usize)?;
         self.rest = rest;
-        Some(Framed {
+        Some(RawItem {
             verb,
             object,
             bytes,
@@ -181,7 +181,7 @@ impl<'b> Items<'b> {
     }
 }
 
-impl<'b> Framed<'b> {
+impl<'b> RawItem<'b> {
     /// The memory that its result may take.
     fn result_bytes(self, on_error: OnError) -> usize {
         let Ok(object) = tapline_netlink_object::try_from(self.object) else {
@@ -215,14 +215,14 @@ struct Run<'n, 'l> {
 }
 
 impl Run<'_, '_> {
-    fn push(&mut self, item: Framed<'_>) -> Result<(), Error> {
+    fn push(&mut self, item: RawItem<'_>) -> Result<(), Error> {
         let item = item.read()?;
         with_type!(item.object, O => self.push_as::<O>(&item))?;
         self.links_change |= item.object == tapline_netlink_object::Link;
         Ok(())
     }
 
-    fn push_as<O: Crossing + tapline::net::Object>(
+    fn push_as<O: FfiObject + tapline::net::Object>(
         &mut self,
         item: &Item<'_>,
     ) -> Result<(), Error> {

@@ -14,7 +14,7 @@ use crate::error::tapline_error;
 use crate::failure::Error;
 use crate::guard::guard;
 use crate::handle::{Kind, Object, Table};
-use crate::namespace::{self, Home};
+use crate::namespace::{self, HandleNamespace};
 use crate::status::tapline_status;
 
 /// A handle on the network configuration of a namespace.
@@ -110,9 +110,16 @@ fn open(given: &tapline_netlink_options<'_>) -> Result<(Source, Netlink), Error>
     let source = match (netns, given.fake.is_null()) {
         (Some(_), false) => return Err(Error::argument("a fake kernel has no namespaces")),
         // This socket needs no /proc.
-        (None, true) => return Ok((Source::Namespace(Home::here()), Netlink::open()?)),
+        (None, true) => {
+            return Ok((
+                Source::Namespace(HandleNamespace::current()),
+                Netlink::open()?,
+            ));
+        }
         (None, false) => Fake::table().shared(given.fake, |fake| Ok(Source::Fake(fake.clone())))?,
-        (Some(name), true) => Source::Namespace(Home::Known(namespace::named_or_at(name)?)),
+        (Some(name), true) => {
+            Source::Namespace(HandleNamespace::Known(namespace::named_or_at(name)?))
+        }
     };
     let netlink = source.open()?;
     Ok((source, netlink))

@@ -140,19 +140,19 @@ fn plain(text: &str) -> String {
 /// The JSON pointers of the fields in `given` that `known` does not have, because they are unknown or null: of fields that
 /// differ only in the elements of lists in which they are, the first. So there are not many more than an object has fields.
 fn to_check(given: &Value, known: &Value) -> Vec<String> {
-    let mut found = Absent::default();
-    found.search(&Place::default(), given, Some(known));
+    let mut found = AbsentFields::default();
+    found.search(&JsonPath::default(), given, Some(known));
     found.paths
 }
 
 /// A place in a value: its JSON pointer, and the same without the positions in lists.
 #[derive(Default)]
-struct Place {
+struct JsonPath {
     path: String,
     shape: String,
 }
 
-impl Place {
+impl JsonPath {
     fn field(&self, name: &str) -> Self {
         let name = name.replace('~', "~0").replace('/', "~1");
         Self {
@@ -170,13 +170,13 @@ impl Place {
 }
 
 #[derive(Default)]
-struct Absent {
+struct AbsentFields {
     paths: Vec<String>,
     shapes: HashSet<String>,
 }
 
-impl Absent {
-    fn search(&mut self, place: &Place, given: &Value, known: Option<&Value>) {
+impl AbsentFields {
+    fn search(&mut self, place: &JsonPath, given: &Value, known: Option<&Value>) {
         match given {
             Value::Object(fields) => {
                 for (name, field) in fields {

@@ -122,8 +122,8 @@ macro_rules! with_type {
 }
 pub(super) use with_type;
 
-/// An object that crosses the border.
-pub trait Crossing: FieldSet + PartialEq + Serialize + DeserializeOwned {
+/// An object that C passes or gets.
+pub trait FfiObject: FieldSet + PartialEq + Serialize + DeserializeOwned {
     /// What errors call one of them, and several.
     const WORDS: [&'static str; 2];
 
@@ -138,7 +138,7 @@ pub trait Crossing: FieldSet + PartialEq + Serialize + DeserializeOwned {
     }
 }
 
-impl Crossing for Link {
+impl FfiObject for Link {
     const WORDS: [&'static str; 2] = ["link", "links"];
 
     /// The lower link may be in another namespace.
@@ -151,14 +151,14 @@ impl Crossing for Link {
     }
 }
 
-macro_rules! crossing {
+macro_rules! ffi_objects {
     ($($type:ty: $one:literal, $several:literal;)*) => {$(
-        impl Crossing for $type {
+        impl FfiObject for $type {
             const WORDS: [&'static str; 2] = [$one, $several];
         }
     )*};
 }
-crossing! {
+ffi_objects! {
     Addr: "address", "addresses";
     Fdb: "forwarding entry", "forwarding entries";
     Neigh: "neighbour", "neighbours";
@@ -211,7 +211,7 @@ const MEMORY_PER_BYTE: usize = 256;
 /// Objects up to this length are read without a look at the memory that is left.
 const SMALL_OBJECT_BYTES: usize = 4096;
 
-fn check_size<T: Crossing>(bytes: &[u8]) -> Result<(), Error> {
+fn check_size<T: FfiObject>(bytes: &[u8]) -> Result<(), Error> {
     if bytes.len() <= SMALL_OBJECT_BYTES {
         return Ok(());
     }
@@ -229,7 +229,7 @@ fn check_size<T: Crossing>(bytes: &[u8]) -> Result<(), Error> {
 }
 
 /// Reads an object that C passed for `action` into an empty one. It is large, so it stays where the caller has it.
-pub fn read<T: Crossing>(
+pub fn read<T: FfiObject>(
     object: &mut T,
     action: Action,
     form: tapline_netlink_form,
@@ -258,7 +258,7 @@ pub fn read<T: Crossing>(
 }
 
 /// Reads an object that C passed for a change into an empty one.
-pub fn read_change<T: Crossing + tapline::net::Object>(
+pub fn read_change<T: FfiObject + tapline::net::Object>(
     object: &mut T,
     verb: Verb,
     form: tapline_netlink_form,
@@ -274,14 +274,14 @@ pub fn read_change<T: Crossing + tapline::net::Object>(
 }
 
 /// `cannot add address`
-fn attempt<T: Crossing>(action: Action) -> String {
+fn attempt<T: FfiObject>(action: Action) -> String {
     let is_of_several = matches!(action, Action::List | Action::Watch);
     let what = T::WORDS[usize::from(is_of_several)];
     format!("cannot {action} {what}")
 }
 
 /// The interface in a field could not be looked for.
-fn not_looked_up<T: Crossing>(action: Action, error: &InvalidField, failure: Error) -> Error {
+fn not_looked_up<T: FfiObject>(action: Action, error: &InvalidField, failure: Error) -> Error {
     let attempt = attempt::<T>(action);
     Error {
         message: format!("{attempt}: {} ({})", failure.message, error.path),
@@ -289,7 +289,7 @@ fn not_looked_up<T: Crossing>(action: Action, error: &InvalidField, failure: Err
     }
 }
 
-fn invalid<T: Crossing>(action: Action, error: &InvalidField) -> Error {
+fn invalid<T: FfiObject>(action: Action, error: &InvalidField) -> Error {
     let InvalidField { path, reason, .. } = error;
     if error.is_missing_interface {
         let attempt = attempt::<T>(action);
@@ -309,7 +309,7 @@ fn invalid<T: Crossing>(action: Action, error: &InvalidField) -> Error {
 const MAX_MESSAGE_BYTES: usize = 500;
 
 /// Appends an object for C to `bytes`: fields behind their length, or a line of JSON.
-pub fn write<T: Crossing>(
+pub fn write<T: FfiObject>(
     form: tapline_netlink_form,
     object: &T,
     bytes: &mut Vec<u8>,

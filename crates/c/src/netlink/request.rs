@@ -8,7 +8,7 @@ use tapline::net::{Action, Cause, KernelError, NetlinkError, RouteQuery, Verb};
 use super::handle::{Open, tapline_netlink};
 use super::list::{list, reserve, tapline_list};
 use super::object::{
-    Crossing, read, read_change, tapline_netlink_form, tapline_netlink_object,
+    FfiObject, read, read_change, tapline_netlink_form, tapline_netlink_object,
     tapline_netlink_verb, with_type, write,
 };
 use crate::arguments::array;
@@ -59,7 +59,7 @@ pub fn error_of(error: &NetlinkError) -> Error {
 }
 
 impl Open {
-    fn change<O: Crossing + tapline::net::Object>(
+    fn change<O: FfiObject + tapline::net::Object>(
         &mut self,
         verb: Verb,
         form: tapline_netlink_form,
@@ -72,7 +72,7 @@ impl Open {
     }
 
     /// Creates or reads one object.
-    fn one<O: Crossing + tapline::net::Object>(
+    fn one<O: FfiObject + tapline::net::Object>(
         &mut self,
         verb: Verb,
         form: tapline_netlink_form,
@@ -91,7 +91,7 @@ impl Open {
         Ok(out)
     }
 
-    fn list<O: Crossing + tapline::net::Object>(
+    fn list<O: FfiObject + tapline::net::Object>(
         &mut self,
         form: tapline_netlink_form,
         bytes: &[u8],

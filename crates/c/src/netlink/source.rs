@@ -4,13 +4,13 @@ use tapline::net::Netlink;
 use tapline::net::transport::FakeKernel;
 
 use crate::failure::Error;
-use crate::namespace::Home;
+use crate::namespace::HandleNamespace;
 
 /// Where the requests of a handle go.
 #[derive(Clone)]
 pub enum Source {
     /// A namespace.
-    Namespace(Home),
+    Namespace(HandleNamespace),
     /// A fake kernel.
     Fake(FakeKernel),
 }
@@ -22,7 +22,7 @@ impl Source {
     /// As `Netlink::open` and `Netlink::open_in`.
     pub fn open(&self) -> Result<Netlink, Error> {
         Ok(match self {
-            Self::Namespace(home) => match home.to_enter()? {
+            Self::Namespace(own) => match own.to_enter()? {
                 None => Netlink::open()?,
                 Some(namespace) => Netlink::open_in(namespace)?,
             },

@@ -17,7 +17,7 @@ use super::handle::{Open, tapline_netlink};
 use super::list::{list, reserve, tapline_list};
 use super::names::{Lookup, Names};
 use super::object::{
-    Crossing, read, tapline_netlink_form, tapline_netlink_object, with_type, write,
+    FfiObject, read, tapline_netlink_form, tapline_netlink_object, with_type, write,
 };
 use super::source::Source;
 use crate::arguments::array;
@@ -95,7 +95,7 @@ impl Flag {
     }
 }
 
-struct Watching {
+struct OpenWatch {
     watch: Box<dyn AnyWatch>,
     names: Lookup,
     form: tapline_netlink_form,
@@ -108,7 +108,7 @@ struct Watching {
     ready: OwnedFd,
 }
 
-impl Watching {
+impl OpenWatch {
     fn new(
         watch: Box<dyn AnyWatch>,
         names: Lookup,
@@ -124,7 +124,7 @@ impl Watching {
         };
         let (stop, pending, ready) =
             descriptors().map_err(|error: io::Error| Error::system(&error))?;
-        let mut watching = Self {
+        let mut open_watch = Self {
             watch,
             names,
             form,
@@ -133,8 +133,8 @@ impl Watching {
             pending,
             ready,
         };
-        watching.mark_pending()?;
-        Ok(watching)
+        open_watch.mark_pending()?;
+        Ok(open_watch)
     }
 
     /// Makes the descriptor readable if the next call has something to return that has been read.
@@ -183,12 +183,12 @@ fn wait_for(descriptor: BorrowedFd<'_>, timeout: Option<Duration>) -> Result<boo
     }
 }
 
-impl Object for Watching {
+impl Object for OpenWatch {
     type Handle = tapline_watch;
     type Shared = Stopper;
     const KIND: Kind = Kind::Watch;
     fn table() -> &'static Table<Self> {
-        static TABLE: Table<Watching> = Table::new();
+        static TABLE: Table<OpenWatch> = Table::new();
         &TABLE
     }
 }
@@ -203,7 +203,7 @@ enum Json<'e, O> {
     Overrun,
 }
 
-fn put<O: Crossing>(
+fn put<O: FfiObject>(
     event: &Event<O>,
     form: tapline_netlink_form,
     out: &mut Vec<u8>,
@@ -235,7 +235,7 @@ fn put<O: Crossing>(
         .try_for_each(|object| write(form, object, out, names))
 }
 
-impl<O: Crossing + tapline::net::Object> AnyWatch for Watch<O> {
+impl<O: FfiObject + tapline::net::Object> AnyWatch for Watch<O> {
     fn put_available(
         &mut self,
         form: tapline_netlink_form,
@@ -258,12 +258,12 @@ impl<O: Crossing + tapline::net::Object> AnyWatch for Watch<O> {
     }
 }
 
-fn open<O: Crossing + tapline::net::Object>(
+fn open<O: FfiObject + tapline::net::Object>(
     source: &Source,
     filter: O,
 ) -> Result<Box<dyn AnyWatch>, Error> {
     Ok(Box::new(match source {
-        Source::Namespace(home) => match home.to_enter()? {
+        Source::Namespace(own) => match own.to_enter()? {
             None => Watch::open(filter)?,
             Some(namespace) => Watch::open_in(namespace, filter)?,
         },
@@ -303,9 +303,9 @@ pub unsafe extern "C" fn tapline_watch_open(
                 open(&handle.source, filter)
             })?;
             let names = Lookup::new(handle.source.clone());
-            let watching = Watching::new(watch, names, form)?;
-            let stopper = watching.stop.stopper();
-            out_watch.write(Watching::table().insert(watching, stopper)?);
+            let open_watch = OpenWatch::new(watch, names, form)?;
+            let stopper = open_watch.stop.stopper();
+            out_watch.write(OpenWatch::table().insert(open_watch, stopper)?);
             Ok(tapline_status::Ok)
         })
     })
@@ -331,8 +331,8 @@ pub extern "C" fn tapline_watch_next(
     guard(error, || {
         let out_list = out_list.ok_or_else(|| Error::null("out_list"))?;
         let timeout = u64::try_from(timeout_ns).ok().map(Duration::from_nanos);
-        Watching::table().with(watch, |watching| {
-            let Some(events) = watching.events(timeout)? else {
+        OpenWatch::table().with(watch, |open_watch| {
+            let Some(events) = open_watch.events(timeout)? else {
                 return Ok(tapline_status::End);
             };
             out_list.write(list(events, false)?);
@@ -351,7 +351,7 @@ pub extern "C" fn tapline_watch_stop(
     error: Option<&mut MaybeUninit<*mut tapline_error>>,
 ) -> tapline_status {
     guard(error, || {
-        Watching::table().shared(watch, |stopper| {
+        OpenWatch::table().shared(watch, |stopper| {
             stopper.stop();
             Ok(tapline_status::Ok)
         })
@@ -370,8 +370,8 @@ pub extern "C" fn tapline_watch_fd(
 ) -> tapline_status {
     guard(error, || {
         let out_fd = out_fd.ok_or_else(|| Error::null("out_fd"))?;
-        Watching::table().with(watch, |watching| {
-            out_fd.write(watching.ready.as_raw_fd());
+        OpenWatch::table().with(watch, |open_watch| {
+            out_fd.write(open_watch.ready.as_raw_fd());
             Ok(tapline_status::Ok)
         })
     })
@@ -387,7 +387,7 @@ pub extern "C" fn tapline_watch_close(
 ) -> tapline_status {
     guard(error, || {
         if !watch.is_null() {
-            Watching::table().remove(watch)?;
+            OpenWatch::table().remove(watch)?;
         }
         Ok(tapline_status::Ok)
     })
@@ -396,7 +396,7 @@ pub extern "C" fn tapline_watch_close(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::namespace::Home;
+    use crate::namespace::HandleNamespace;
 
     /// Has one event, and then fails. Its descriptor is never readable.
     struct Failing(Stop);
@@ -423,31 +423,35 @@ mod tests {
         }
     }
 
-    fn watching() -> Watching {
+    fn open_watch() -> OpenWatch {
         watching_over(Failing(Stop::new().expect("a pipe")))
     }
 
-    fn watching_over(watch: impl AnyWatch + 'static) -> Watching {
+    fn watching_over(watch: impl AnyWatch + 'static) -> OpenWatch {
         let watch = Box::new(watch);
         let form = tapline_netlink_form::Json;
-        Watching::new(watch, Lookup::new(Source::Namespace(Home::here())), form)
-            .expect("descriptors")
+        OpenWatch::new(
+            watch,
+            Lookup::new(Source::Namespace(HandleNamespace::current())),
+            form,
+        )
+        .expect("descriptors")
     }
 
-    fn is_readable(watching: &Watching) -> bool {
-        wait_for(watching.ready.as_fd(), Some(Duration::ZERO)).expect("poll")
+    fn is_readable(open_watch: &OpenWatch) -> bool {
+        wait_for(open_watch.ready.as_fd(), Some(Duration::ZERO)).expect("poll")
     }
 
     #[test]
     fn events_before_a_failure_are_returned_and_then_the_failure() {
-        let mut watching = watching();
+        let mut open_watch = open_watch();
         for timeout in [None, Some(Duration::ZERO), None] {
-            let events = watching.events(timeout).expect("events");
+            let events = open_watch.events(timeout).expect("events");
             assert_eq!(events.as_deref(), Some(&b"an event"[..]));
-            assert!(is_readable(&watching), "the failure is still to come");
-            let failure = watching.events(timeout).expect_err("a failure");
+            assert!(is_readable(&open_watch), "the failure is still to come");
+            let failure = open_watch.events(timeout).expect_err("a failure");
             assert_eq!(failure.message, "it fails");
-            assert!(!is_readable(&watching));
+            assert!(!is_readable(&open_watch));
         }
     }
 
@@ -481,23 +485,23 @@ mod tests {
 
     #[test]
     fn a_watch_is_readable_while_events_are_in_memory() {
-        let mut watching = watching_over(InMemory(Stop::new().expect("a pipe"), 3));
+        let mut open_watch = watching_over(InMemory(Stop::new().expect("a pipe"), 3));
         for _ in 0..3 {
-            assert!(is_readable(&watching));
-            let events = watching.events(Some(Duration::ZERO)).expect("events");
+            assert!(is_readable(&open_watch));
+            let events = open_watch.events(Some(Duration::ZERO)).expect("events");
             assert_eq!(events.as_deref(), Some(&b"!"[..]));
         }
-        assert!(!is_readable(&watching));
+        assert!(!is_readable(&open_watch));
     }
 
     #[test]
     fn a_stopped_watch_is_readable_and_has_ended() {
-        let mut watching = watching();
-        assert!(!is_readable(&watching));
-        watching.stop.stopper().stop();
-        assert!(is_readable(&watching));
+        let mut open_watch = open_watch();
+        assert!(!is_readable(&open_watch));
+        open_watch.stop.stopper().stop();
+        assert!(is_readable(&open_watch));
         for timeout in [None, Some(Duration::ZERO)] {
-            assert_eq!(watching.events(timeout).expect("the end"), None);
+            assert_eq!(open_watch.events(timeout).expect("the end"), None);
         }
     }
 }
