@@ -15,7 +15,7 @@ use lab::generator::{send_frames, udp_frame};
 use lab::uml::Tests;
 use lab::{Host, wait};
 
-use crate::support::{built, install, is_inside_uml, pkg_config, repository, succeed};
+use crate::support::{built, files, install, is_inside_uml, pkg_config, repository, room, succeed};
 
 /// The test that needs bridges with VLANs, which the running kernel may lack.
 static UML: Tests = Tests::named(&["documents::the_programs_of_the_guide_configure_the_network"]);
@@ -300,6 +300,56 @@ fn cmake(project: &Block, blocks: &[Block]) {
     let symbols = succeed(Command::new("nm").arg("-D").arg(build.join("program")));
     let symbols = String::from_utf8_lossy(&symbols.stdout).into_owned();
     assert!(symbols.contains("tapline_capture_open"), "{symbols}");
+}
+
+/// The names of C in a text that begin with `prefix`. One that ends with an underscore stands for all that begin so.
+fn names<'t>(text: &'t str, prefix: &str) -> BTreeSet<&'t str> {
+    let is_part = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+    let words = text.split(|letter: char| !is_part(letter));
+    words.filter(|word| word.starts_with(prefix)).collect()
+}
+
+/// What the pages name is declared in the headers: those of this library, of libpcap and of libnl.
+#[test]
+fn functions_that_the_guide_names_exist() {
+    // libnl 3.7 does not have it yet.
+    const NEWER: [&str; 1] = ["rtnl_link_bridge_set_vlan_filtering"];
+    let declarations = |paths: Vec<PathBuf>| -> String {
+        let texts = paths.iter().map(|path| fs::read(path).expect("a header"));
+        let texts = texts.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        texts.collect()
+    };
+    let of_pcap = ["pcap.h", "bpf.h"].map(|name| Path::new("/usr/include/pcap").join(name));
+    let headers: [(&[&str], String); 3] = [
+        (&["tapline_"], declarations(files(&room().join("include")))),
+        (&["pcap_", "bpf_"], declarations(of_pcap.to_vec())),
+        (
+            &[
+                "nl_", "rtnl_", "flnl_", "nlmsg_", "nla_", "genl_", "nfnl_", "xfrmnl_",
+            ],
+            declarations(files(Path::new("/usr/include/libnl3"))),
+        ),
+    ];
+    let mut count = 0;
+    for page in ["c.md", "coming-from-libnl.md", "coming-from-libpcap.md"] {
+        let text = fs::read_to_string(repository().join("docs/guide").join(page));
+        let text = text.expect("the page");
+        for (prefixes, declared) in &headers {
+            for prefix in *prefixes {
+                let declared = names(declared, prefix);
+                for name in names(&text, prefix) {
+                    let is_declared = if name.ends_with('_') {
+                        declared.iter().any(|one| one.starts_with(name))
+                    } else {
+                        declared.contains(name) || NEWER.contains(&name)
+                    };
+                    assert!(is_declared, "{page}: {name}");
+                    count += 1;
+                }
+            }
+        }
+    }
+    assert!(count > 150, "they are found: {count}");
 }
 
 /// The compiler commands of the guide build the programs of their page.
