@@ -179,6 +179,15 @@ fn the_examples_create_a_bridge_and_report_it() {
     }
 }
 
+#[test]
+fn a_call_that_finds_no_memory_leaves_nothing_open() {
+    for checker in CHECKERS {
+        let program = checker.program("tests/programs/no_memory.cpp", &[]);
+        let host = Host::new("alone");
+        assert_eq!(program.start(&host, &[]).finish(), ["done"]);
+    }
+}
+
 /// The lines of `batch.cpp` without the texts of its errors.
 fn states(lines: &[String]) -> Vec<i32> {
     let states = lines.iter().map(|line| line.split(' ').next());

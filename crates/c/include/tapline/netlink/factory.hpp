@@ -95,15 +95,18 @@ private:
     Mutex &mutex_;
 };
 
+using NetlinkHandle = tapline::handle<tapline_netlink, tapline_netlink_close>;
+using WatchHandle = tapline::handle<tapline_watch, tapline_watch_close>;
+
 /// The socket that the objects of a factory share. A call at a time.
 class Socket {
 public:
-    tapline::handle<tapline_netlink, tapline_netlink_close> handle;
+    NetlinkHandle handle;
     Mutex mutex;
 
-    explicit Socket(tapline_netlink *raw) : handle(raw)
+    explicit Socket(NetlinkHandle &&opened) : handle(std::move(opened))
     {
-        if (!call(tapline_netlink_fd, raw, &fd_)) {
+        if (!call(tapline_netlink_fd, handle.get(), &fd_)) {
             fd_ = -1;
         }
     }
@@ -192,7 +195,7 @@ private:
 template <class = void>
 class Requests {
 public:
-    explicit Requests(tapline_netlink *raw) : socket(raw) {}
+    explicit Requests(NetlinkHandle &&opened) : socket(std::move(opened)) {}
 
     /// Calls a function of the library with an object.
     template <class Function, class Out>
@@ -308,7 +311,7 @@ std::size_t countEvents(FieldReader rest)
 template <class Info>
 class Watch final : public IWatch<Info> {
 public:
-    explicit Watch(tapline_watch *raw) : handle_(raw) {}
+    explicit Watch(WatchHandle &&opened) : handle_(std::move(opened)) {}
 
     using IWatch<Info>::next;
     result<std::vector<Event<Info>>> next(std::chrono::nanoseconds timeout) override
@@ -343,7 +346,7 @@ public:
     }
 
 private:
-    tapline::handle<tapline_watch, tapline_watch_close> handle_;
+    WatchHandle handle_;
 };
 
 /// The operations of `Base`, an `INetlink<Info>`.
@@ -388,7 +391,9 @@ public:
         if (!status) {
             return status.error();
         }
-        return std::unique_ptr<IWatch<Info>>(new Watch<Info>(raw));
+        // Owned before there is memory for the object.
+        WatchHandle opened(raw);
+        return std::unique_ptr<IWatch<Info>>(new Watch<Info>(std::move(opened)));
     }
 
 protected:
@@ -424,7 +429,7 @@ public:
 /// What the objects of a factory share, and the objects.
 template <class = void>
 struct Shared {
-    explicit Shared(tapline_netlink *raw) : requests(raw) {}
+    explicit Shared(NetlinkHandle &&opened) : requests(std::move(opened)) {}
     Shared(const Shared &) = delete;
     Shared &operator=(const Shared &) = delete;
 
@@ -528,7 +533,10 @@ private:
         return reason;
     }
 
-    explicit BasicNetlinkFactory(tapline_netlink *raw) : shared_(std::make_shared<detail::Shared<>>(raw)) {}
+    explicit BasicNetlinkFactory(detail::NetlinkHandle &&opened)
+        : shared_(std::make_shared<detail::Shared<>>(std::move(opened)))
+    {
+    }
 
     static result<std::shared_ptr<BasicNetlinkFactory>> open(const tapline_netlink_options &options)
     {
@@ -537,8 +545,11 @@ private:
         if (!status) {
             return status.error();
         }
-        return std::shared_ptr<BasicNetlinkFactory>(new BasicNetlinkFactory(raw));
+        // Owned before there is memory for the object.
+        detail::NetlinkHandle opened(raw);
+        return std::shared_ptr<BasicNetlinkFactory>(new BasicNetlinkFactory(std::move(opened)));
     }
+
     std::shared_ptr<detail::Shared<>> shared_;
 };
 
