@@ -1551,7 +1551,7 @@ tapline_status tapline_sender_generate(struct tapline_sender *sender,
                                        const struct tapline_generator_options *generator_options,
                                        struct tapline_error **error);
 
-// Carries out many changes and returns the results of all.
+// Carries out many changes and returns the results of all. Free them with `tapline_batch_free`.
 //
 // `items` has, for each, three 32-bit numbers and then its object: its `tapline_netlink_verb` plus 256 times the
 // `tapline_netlink_form` of the object, its `tapline_netlink_object`, and the length of the object in bytes. The kernel
@@ -1600,7 +1600,8 @@ tapline_status tapline_batch_result(const struct tapline_batch *batch,
 // Threads: one at a time with this handle.
 tapline_status tapline_batch_free(struct tapline_batch *batch, struct tapline_error **error);
 
-// Opens a handle. It has one NETLINK_ROUTE socket, and a second one from the first name that is looked up.
+// Opens a handle. It has one NETLINK_ROUTE socket, and a second one from the first name that is looked up. Close it with
+// `tapline_netlink_close`.
 //
 // The handle stays in its namespace, even if threads change theirs: names of interfaces are looked up there, and watches are
 // opened there. From a thread in another namespace, the first name and each watch require CAP_SYS_ADMIN, to enter it.
@@ -1629,7 +1630,8 @@ tapline_status tapline_netlink_fd(struct tapline_netlink *netlink,
                                   int *out_fd,
                                   struct tapline_error **error);
 
-// Creates a fake kernel for tests: the configuration of one network namespace in memory. Requires no privilege.
+// Creates a fake kernel for tests: the configuration of one network namespace in memory. Requires no privilege. Free it with
+// `tapline_fake_kernel_free`.
 //
 // What it does as the kernel does: It stores objects of every kind, replies to requests and notifies watches. A new link gets the
 // next free index and, without a name, the next free one (`veth0`), and a veth is created with its peer. It rejects objects that exist
@@ -1716,7 +1718,7 @@ tapline_status tapline_netlink_refusal(uint32_t verb,
                                        struct tapline_error **error);
 
 // Creates an object as with the verb ADD, and returns it with the values that the kernel chose, such as the index of
-// a link: a list with one object.
+// a link: a list with one object. Free it with `tapline_list_free`.
 //
 // `bytes` points to `length` bytes.
 //
@@ -1730,7 +1732,7 @@ tapline_status tapline_netlink_create(struct tapline_netlink *netlink,
                                       struct tapline_error **error);
 
 // Reads the object that the key fields in `bytes` identify: a list with one object. NOT_FOUND if there is none,
-// INVALID_ARGUMENT if the fields identify no object.
+// INVALID_ARGUMENT if the fields identify no object. Free the list with `tapline_list_free`.
 //
 // `bytes` points to `length` bytes.
 //
@@ -1743,7 +1745,8 @@ tapline_status tapline_netlink_get(struct tapline_netlink *netlink,
                                    struct tapline_list **out_list,
                                    struct tapline_error **error);
 
-// Lists the objects that match a filter: each field that `bytes` gives has the same value in them. Without bytes, all.
+// Lists the objects that match a filter: each field that `bytes` gives has the same value in them. Without bytes, all. Free the
+// list with `tapline_list_free`.
 //
 // The kernel filters by the fields that it supports. A list that changed while the kernel made it is requested
 // again; see `tapline_list_is_interrupted`.
@@ -1760,7 +1763,7 @@ tapline_status tapline_netlink_list(struct tapline_netlink *netlink,
                                     struct tapline_error **error);
 
 // Looks up the route of a packet, which the `RouteQuery` in `bytes` describes: a list with one route. Equals
-// `ip route get`.
+// `ip route get`. Free the list with `tapline_list_free`.
 //
 // `bytes` points to `length` bytes.
 //
@@ -1773,7 +1776,7 @@ tapline_status tapline_netlink_lookup(struct tapline_netlink *netlink,
                                       struct tapline_error **error);
 
 // Watches the objects that match a filter, as of `tapline_netlink_list`: first those that exist, then every change,
-// without a gap.
+// without a gap. Close the watch with `tapline_watch_close`.
 //
 // The watch has sockets of its own, in the namespace of the handle, and keeps the last state of each object. From a thread in
 // another namespace it requires CAP_SYS_ADMIN.
@@ -1790,7 +1793,7 @@ tapline_status tapline_watch_open(struct tapline_netlink *netlink,
                                   struct tapline_error **error);
 
 // Waits at most `timeout_ns` for events, for ever if it is negative, and returns those that are available. Without
-// events in that time the list is empty.
+// events in that time the list is empty. Free it with `tapline_list_free`.
 //
 // As fields: for each event its `tapline_event`, a 32-bit number, and then its objects, each behind its length: the
 // last state, and before it for CHANGED the state before. As JSON: an object with the key `event` in each line.

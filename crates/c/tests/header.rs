@@ -108,6 +108,40 @@ fn each_function_says_which_threads_may_call_it() {
     assert_eq!(count, names(&map, ';').len());
 }
 
+/// The functions that take a handle out of use.
+const LAST_CALLS: [&str; 3] = ["close", "free", "finish"];
+
+#[test]
+fn a_function_that_makes_a_handle_says_what_ends_it() {
+    let header = generated();
+    let map = fs::read_to_string(root().join("tapline.map")).expect("the map");
+    let exported = names(&map, ';');
+    let mut count = 0;
+    for declaration in header.split("\n\n") {
+        let is_comment = |line: &&str| line.starts_with("//");
+        let comment: String = declaration.lines().take_while(is_comment).collect();
+        let code: String = declaration.lines().skip_while(is_comment).collect();
+        for made in code.split("struct ").skip(1) {
+            let Some((kind, _)) = made.split_once(" **out_") else {
+                continue;
+            };
+            let last = LAST_CALLS.map(|last| format!("{kind}_{last}"));
+            let last: Vec<_> = last
+                .iter()
+                .filter(|last| exported.contains(last.as_str()))
+                .collect();
+            // An array belongs to the handle that lends it. The error of an item is freed as all errors are.
+            if last.is_empty() || kind == "tapline_error" {
+                continue;
+            }
+            let is_said = |last: &&String| comment.contains(&format!("`{last}`"));
+            assert!(last.iter().any(is_said), "{code}");
+            count += 1;
+        }
+    }
+    assert!(count >= 15, "they are found: {count}");
+}
+
 /// The exported functions below `folder`, with their code.
 fn exported(folder: &Path, found: &mut Vec<String>) {
     for entry in fs::read_dir(folder).expect("a folder") {

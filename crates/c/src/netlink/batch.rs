@@ -313,7 +313,7 @@ fn check_items(items: &[u8], on_error: OnError) -> Result<(), Error> {
     check_memory(bytes, &format!("the results of {count} items"))
 }
 
-/// Carries out many changes and returns the results of all.
+/// Carries out many changes and returns the results of all. Free them with `tapline_batch_free`.
 ///
 /// `items` has, for each, three 32-bit numbers and then its object: its `tapline_netlink_verb` plus 256 times the
 /// `tapline_netlink_form` of the object, its `tapline_netlink_object`, and the length of the object in bytes. The kernel

@@ -74,7 +74,8 @@ unsafe impl Options for tapline_netlink_options<'_> {
     const NAME: &'static str = "tapline_netlink_options";
 }
 
-/// Opens a handle. It has one NETLINK_ROUTE socket, and a second one from the first name that is looked up.
+/// Opens a handle. It has one NETLINK_ROUTE socket, and a second one from the first name that is looked up. Close it with
+/// `tapline_netlink_close`.
 ///
 /// The handle stays in its namespace, even if threads change theirs: names of interfaces are looked up there, and watches are
 /// opened there. From a thread in another namespace, the first name and each watch require CAP_SYS_ADMIN, to enter it.
@@ -166,7 +167,8 @@ pub extern "C" fn tapline_netlink_fd(
     })
 }
 
-/// Creates a fake kernel for tests: the configuration of one network namespace in memory. Requires no privilege.
+/// Creates a fake kernel for tests: the configuration of one network namespace in memory. Requires no privilege. Free it with
+/// `tapline_fake_kernel_free`.
 ///
 /// What it does as the kernel does: It stores objects of every kind, replies to requests and notifies watches. A new link gets the
 /// next free index and, without a name, the next free one (`veth0`), and a veth is created with its peer. It rejects objects that exist

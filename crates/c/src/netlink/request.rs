@@ -184,7 +184,7 @@ pub unsafe extern "C" fn tapline_netlink_refusal(
 }
 
 /// Creates an object as with the verb ADD, and returns it with the values that the kernel chose, such as the index of
-/// a link: a list with one object.
+/// a link: a list with one object. Free it with `tapline_list_free`.
 ///
 /// `bytes` points to `length` bytes.
 ///
@@ -207,7 +207,7 @@ pub unsafe extern "C" fn tapline_netlink_create(
 }
 
 /// Reads the object that the key fields in `bytes` identify: a list with one object. NOT_FOUND if there is none,
-/// INVALID_ARGUMENT if the fields identify no object.
+/// INVALID_ARGUMENT if the fields identify no object. Free the list with `tapline_list_free`.
 ///
 /// `bytes` points to `length` bytes.
 ///
@@ -245,7 +245,8 @@ fn one(
     })
 }
 
-/// Lists the objects that match a filter: each field that `bytes` gives has the same value in them. Without bytes, all.
+/// Lists the objects that match a filter: each field that `bytes` gives has the same value in them. Without bytes, all. Free the
+/// list with `tapline_list_free`.
 ///
 /// The kernel filters by the fields that it supports. A list that changed while the kernel made it is requested
 /// again; see `tapline_list_is_interrupted`.
@@ -278,7 +279,7 @@ pub unsafe extern "C" fn tapline_netlink_list(
 }
 
 /// Looks up the route of a packet, which the `RouteQuery` in `bytes` describes: a list with one route. Equals
-/// `ip route get`.
+/// `ip route get`. Free the list with `tapline_list_free`.
 ///
 /// `bytes` points to `length` bytes.
 ///

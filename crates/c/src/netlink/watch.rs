@@ -272,7 +272,7 @@ fn open<O: FfiObject + tapline::net::Object>(
 }
 
 /// Watches the objects that match a filter, as of `tapline_netlink_list`: first those that exist, then every change,
-/// without a gap.
+/// without a gap. Close the watch with `tapline_watch_close`.
 ///
 /// The watch has sockets of its own, in the namespace of the handle, and keeps the last state of each object. From a thread in
 /// another namespace it requires CAP_SYS_ADMIN.
@@ -312,7 +312,7 @@ pub unsafe extern "C" fn tapline_watch_open(
 }
 
 /// Waits at most `timeout_ns` for events, for ever if it is negative, and returns those that are available. Without
-/// events in that time the list is empty.
+/// events in that time the list is empty. Free it with `tapline_list_free`.
 ///
 /// As fields: for each event its `tapline_event`, a 32-bit number, and then its objects, each behind its length: the
 /// last state, and before it for CHANGED the state before. As JSON: an object with the key `event` in each line.
