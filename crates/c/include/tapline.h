@@ -32,7 +32,8 @@
  * Option structs. The first field is the size of the struct, as the caller knows it: `{.size = sizeof(options)}`.
  * All other fields have their defaults if they are zero. A null pointer means defaults only. A library that is
  * newer than the header uses defaults for the fields that the header lacks. One that is older refuses fields that
- * it does not know, unless they are zero.
+ * it does not know, unless they are zero. Structs of results begin with their size, too: a library that is older writes
+ * zeros to fields that it does not know.
  *
  * Pointers. Strings are UTF-8 and end with a zero byte, and the library copies what it keeps: an argument need not
  * outlive the call. A pointer that the library returns is valid as long as its function says.
@@ -382,25 +383,25 @@ typedef uint32_t tapline_format;
 #endif // __cplusplus
 
 // What a generated packet is.
-enum tapline_generated
+enum tapline_generator_kind
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : uint32_t
 #endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
  {
   // A UDP datagram with a payload of zeros.
-  TAPLINE_GENERATED_UDP = 0,
+  TAPLINE_GENERATOR_KIND_UDP = 0,
   // A TCP segment that opens a connection.
-  TAPLINE_GENERATED_TCP_SYN = 1,
+  TAPLINE_GENERATOR_KIND_TCP_SYN = 1,
   // An echo request.
-  TAPLINE_GENERATED_ICMP = 2,
+  TAPLINE_GENERATOR_KIND_ICMP = 2,
   // An ARP request.
-  TAPLINE_GENERATED_ARP = 3,
+  TAPLINE_GENERATOR_KIND_ARP = 3,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
-typedef enum tapline_generated tapline_generated;
+typedef enum tapline_generator_kind tapline_generator_kind;
 #else
-typedef uint32_t tapline_generated;
+typedef uint32_t tapline_generator_kind;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
@@ -1031,7 +1032,7 @@ typedef struct tapline_generator_options {
   uint64_t flows;
   // Determines the random values.
   uint64_t seed;
-  // A `tapline_generated`.
+  // A `tapline_generator_kind`.
   uint32_t kind;
   // Id of a VLAN. Default: no tag.
   uint32_t vlan;
@@ -1623,7 +1624,7 @@ tapline_status tapline_netlink_close(struct tapline_netlink *netlink, struct tap
 //
 // The caller may send changes over it and receive their acknowledgements, while no other call uses the handle. The caller
 // must set bit 31 of their sequence numbers: the library uses numbers without it, and skips replies with it. A reply that
-// is not received in 10 s fails with EAGAIN. `tapline_netlink_refusal` makes the error of a change that failed.
+// is not received in 10 s fails with EAGAIN. `tapline_netlink_reply_error` makes the error of a change that failed.
 //
 // Threads: one at a time with this handle.
 tapline_status tapline_netlink_fd(struct tapline_netlink *netlink,
@@ -1708,14 +1709,14 @@ tapline_status tapline_netlink_change(struct tapline_netlink *netlink,
 // Threads: any.
 //
 // `message` points to `length` bytes, and `reply` to `reply_length`.
-tapline_status tapline_netlink_refusal(uint32_t verb,
-                                       uint32_t object,
-                                       const uint8_t *message,
-                                       size_t length,
-                                       const uint8_t *reply,
-                                       size_t reply_length,
-                                       int32_t os_error,
-                                       struct tapline_error **error);
+tapline_status tapline_netlink_reply_error(uint32_t verb,
+                                           uint32_t object,
+                                           const uint8_t *message,
+                                           size_t length,
+                                           const uint8_t *reply,
+                                           size_t reply_length,
+                                           int32_t os_error,
+                                           struct tapline_error **error);
 
 // Creates an object as with the verb ADD, and returns it with the values that the kernel chose, such as the index of
 // a link: a list with one object. Free it with `tapline_list_free`.

@@ -16,7 +16,7 @@ use crate::status::tapline_status;
 
 /// What a generated packet is.
 #[repr(u32)]
-pub enum tapline_generated {
+pub enum tapline_generator_kind {
     /// A UDP datagram with a payload of zeros.
     Udp = 0,
     /// A TCP segment that opens a connection.
@@ -53,7 +53,7 @@ pub struct tapline_generator_options<'a> {
     pub flows: u64,
     /// Determines the random values.
     pub seed: u64,
-    /// A `tapline_generated`.
+    /// A `tapline_generator_kind`.
     pub kind: u32,
     /// Id of a VLAN. Default: no tag.
     pub vlan: u32,

@@ -139,7 +139,7 @@ fn refusal(verb: u32, object: u32, bytes: &[u8]) {
     let refused = call::<()>(|_, error| unsafe {
         let (start, length) = (message.as_ptr(), message.len());
         let (reply, reply_length) = (reply.as_ptr(), reply.len());
-        tapline_netlink_refusal(
+        tapline_netlink_reply_error(
             verb,
             object,
             start,

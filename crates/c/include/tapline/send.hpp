@@ -75,7 +75,7 @@ struct generator_options {
     std::string source_ports = {};
     /// Lengths of the frames, without FCS.
     std::string sizes = {};
-    ::tapline_generated kind = TAPLINE_GENERATED_UDP;
+    ::tapline_generator_kind kind = TAPLINE_GENERATOR_KIND_UDP;
     /// Default: the address of the next hop.
     std::optional<std::array<std::uint8_t, 6>> destination_mac = {};
     /// Default: the address of the interface.

@@ -97,7 +97,7 @@ _ENUMS = {
     "delivery": "DELIVERY",
     "family": "FAMILY",
     "format": "FORMAT",
-    "kind": "GENERATED",
+    "kind": "GENERATOR_KIND",
     "layer": "COUNT_LAYER",
     "long_frames": "LONG_FRAMES",
     "mode": "CAPTURE_MODE",

@@ -146,7 +146,7 @@ pub extern "C" fn tapline_netlink_close(
 ///
 /// The caller may send changes over it and receive their acknowledgements, while no other call uses the handle. The caller
 /// must set bit 31 of their sequence numbers: the library uses numbers without it, and skips replies with it. A reply that
-/// is not received in 10 s fails with EAGAIN. `tapline_netlink_refusal` makes the error of a change that failed.
+/// is not received in 10 s fails with EAGAIN. `tapline_netlink_reply_error` makes the error of a change that failed.
 ///
 /// Threads: one at a time with this handle.
 #[unsafe(no_mangle)]

@@ -154,7 +154,7 @@ pub unsafe extern "C" fn tapline_netlink_change(
 ///
 /// `message` points to `length` bytes, and `reply` to `reply_length`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn tapline_netlink_refusal(
+pub unsafe extern "C" fn tapline_netlink_reply_error(
     verb: u32,
     object: u32,
     message: *const u8,

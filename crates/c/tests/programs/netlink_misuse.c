@@ -321,13 +321,13 @@ static void messages(void) {
     memcpy(reply.start.header, &refused, sizeof refused);
     memcpy(reply.start.header + 4, &message, 12);
     FAILS(TAPLINE_STATUS_EXISTS, "cannot add",
-          tapline_netlink_refusal(ADD, LINK, start, sizeof message, (const uint8_t *)&reply, 36, 0, &error));
+          tapline_netlink_reply_error(ADD, LINK, start, sizeof message, (const uint8_t *)&reply, 36, 0, &error));
     FAILS(TAPLINE_STATUS_PRIVILEGE, "cannot add",
-          tapline_netlink_refusal(ADD, LINK, start, sizeof message, NULL, 0, EPERM, &error));
+          tapline_netlink_reply_error(ADD, LINK, start, sizeof message, NULL, 0, EPERM, &error));
     /* The advice is the hint, and not in the message as well. */
     {
         tapline_error *refusal = NULL;
-        CHECK(tapline_netlink_refusal(ADD, LINK, start, sizeof message, NULL, 0, EPERM, &refusal) ==
+        CHECK(tapline_netlink_reply_error(ADD, LINK, start, sizeof message, NULL, 0, EPERM, &refusal) ==
               TAPLINE_STATUS_PRIVILEGE);
         CHECK(strcmp(tapline_error_hint(refusal), "requires CAP_NET_ADMIN") == 0);
         CHECK(strstr(tapline_error_message(refusal), "CAP_NET_ADMIN") == NULL);
@@ -338,18 +338,18 @@ static void messages(void) {
     for (size_t at = 0; at < sizeof numbers / sizeof *numbers; ++at) {
         memcpy(reply.start.header, &numbers[at], sizeof numbers[at]);
         FAILS(TAPLINE_STATUS_SYSTEM, "cannot add",
-              tapline_netlink_refusal(ADD, LINK, start, sizeof message, (const uint8_t *)&reply, 36, 0, &error));
+              tapline_netlink_reply_error(ADD, LINK, start, sizeof message, (const uint8_t *)&reply, 36, 0, &error));
     }
     memcpy(reply.start.header, &refused, sizeof refused);
     for (size_t length = 1; length < 36; ++length) {
         const tapline_status status =
-            tapline_netlink_refusal(ADD, LINK, start, sizeof message, (const uint8_t *)&reply, length, 0, NULL);
+            tapline_netlink_reply_error(ADD, LINK, start, sizeof message, (const uint8_t *)&reply, length, 0, NULL);
         CHECK(status < 0 && status != TAPLINE_STATUS_EXISTS && status != TAPLINE_STATUS_INTERNAL);
     }
     FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "truncated",
-          tapline_netlink_refusal(ADD, LINK, start, 3, (const uint8_t *)&reply, 36, 0, &error));
+          tapline_netlink_reply_error(ADD, LINK, start, 3, (const uint8_t *)&reply, 36, 0, &error));
     FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "reply is null",
-          tapline_netlink_refusal(ADD, LINK, start, sizeof message, NULL, 36, 0, &error));
+          tapline_netlink_reply_error(ADD, LINK, start, sizeof message, NULL, 36, 0, &error));
     OK(tapline_netlink_close(netlink, &error));
     OK(tapline_fake_kernel_free(fake, &error));
 }

@@ -161,7 +161,7 @@ private:
     static result<void> refused(tapline_netlink_verb verb, std::uint32_t object, const std::uint8_t *message,
                                 std::size_t size, const std::uint8_t *reply, std::size_t length)
     {
-        return done(call(tapline_netlink_refusal, static_cast<std::uint32_t>(verb), object, message, size, reply, length,
+        return done(call(tapline_netlink_reply_error, static_cast<std::uint32_t>(verb), object, message, size, reply, length,
                          static_cast<std::int32_t>(errno)));
     }
 
