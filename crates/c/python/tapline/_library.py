@@ -1,10 +1,12 @@
 """The C library: how it is loaded and called, and how options and accounts cross."""
 
 import collections
+import contextlib
 import math
 import os
 import pathlib
 import select
+import threading
 import time
 
 from ._abi import ffi
@@ -268,6 +270,25 @@ class Pollable(Handle):
 
     _fd_of = None
 
+    def __init__(self, raw):
+        super().__init__(raw)
+        # The library does not see threads that wait here for the descriptor.
+        self._waiting = threading.Lock()
+
+    @contextlib.contextmanager
+    def _alone(self):
+        """While this is entered, other threads can neither wait nor close the handle."""
+        if not self._waiting.acquire(blocking=False):
+            raise Error("IN_USE", f"another thread waits for this {type(self).__name__}")
+        try:
+            yield
+        finally:
+            self._waiting.release()
+
+    def _end(self, function):
+        with self._alone():
+            return super()._end(function)
+
     def fileno(self):
         """The descriptor, for ``select`` and event loops. It belongs to the object."""
         fd = ffi.new(ffi.typeof(self._fd_of).args[1])
@@ -276,12 +297,13 @@ class Pollable(Handle):
 
     def _until_ready(self, timeout, attempt):
         """Calls ``attempt``, which returns None if there is nothing yet, until it returns something or the time is over."""
-        deadline = None if timeout is None else time.monotonic() + timeout
-        poll = select.poll()
-        poll.register(self.fileno(), select.POLLIN)
-        while (found := attempt()) is None:
-            left = None if deadline is None else deadline - time.monotonic()
-            if left is not None and left <= 0:
-                return None
-            poll.poll(None if left is None else math.ceil(min(left, _LONGEST_POLL) * 1e3))
-        return found
+        with self._alone():
+            deadline = None if timeout is None else time.monotonic() + timeout
+            poll = select.poll()
+            poll.register(self.fileno(), select.POLLIN)
+            while (found := attempt()) is None:
+                left = None if deadline is None else deadline - time.monotonic()
+                if left is not None and left <= 0:
+                    return None
+                poll.poll(None if left is None else math.ceil(min(left, _LONGEST_POLL) * 1e3))
+            return found

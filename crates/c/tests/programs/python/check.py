@@ -309,6 +309,36 @@ def ending_while_in_use():
     sender.close()
 
 
+def ending_while_waiting():
+    """What another thread waits for can neither be closed nor waited for: its descriptor would never become readable."""
+    running = tapline.Capture("lo", filter="ether proto 0x88b5")
+    outcome = []
+
+    def wait():
+        # The other thread tries to wait, too.
+        while True:
+            try:
+                return outcome.append(running.next_batch())
+            except tapline.Error as error:
+                assert error.status == "IN_USE"
+
+    waiting = threading.Thread(target=wait)
+    waiting.start()
+    while True:
+        try:
+            running.next_batch(timeout=0)
+        except tapline.Error as error:
+            assert error.status == "IN_USE"
+            break
+    fails("IN_USE", "another thread", running.close)
+    fails("IN_USE", "another thread", running.finish)
+    assert running.stats().delivered == 0
+    running.stop()
+    waiting.join()
+    assert outcome == [None]
+    running.close()
+
+
 def failed_capture():
     """A capture that cannot wait for packets any more has an account nevertheless."""
     running = tapline.Capture("lo")
@@ -371,6 +401,7 @@ def misuse():
     closed.close()
     raises(ValueError, tapline.Netlink, fake=closed)
     ending_while_in_use()
+    ending_while_waiting()
     failed_capture()
     for _ in range(1000):
         tapline.Filter("udp")
