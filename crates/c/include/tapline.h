@@ -1348,7 +1348,7 @@ tapline_status tapline_capture_stop(const struct tapline_capture *capture,
                                     struct tapline_error **error);
 
 // A descriptor for signal handlers: writing a byte to it does what `tapline_capture_stop` does. It belongs to the
-// capture: do not close it.
+// capture: do not close it, and disable the handler before you close the capture. Later another file may have its number.
 //
 // Threads: any.
 tapline_status tapline_capture_stop_fd(const struct tapline_capture *capture,

@@ -487,7 +487,7 @@ pub extern "C" fn tapline_capture_stop(
 }
 
 /// A descriptor for signal handlers: writing a byte to it does what `tapline_capture_stop` does. It belongs to the
-/// capture: do not close it.
+/// capture: do not close it, and disable the handler before you close the capture. Later another file may have its number.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]

@@ -225,7 +225,8 @@ public:
         return descriptor;
     }
 
-    /// For write(2) in a signal handler: any byte stops the capture. -1 after `finish`.
+    /// For write(2) in a signal handler: any byte stops the capture. -1 after `finish`. Disable the handler before that: later
+    /// another file may have its number.
     int stop_fd() const {
         int descriptor = -1;
         ::tapline_capture_stop_fd(handle_.get(), &descriptor, nullptr);
