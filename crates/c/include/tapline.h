@@ -38,6 +38,9 @@
  * Pointers. Strings are UTF-8 and end with a zero byte, and the library copies what it keeps: an argument need not
  * outlive the call. A pointer that the library returns is valid as long as its function says.
  *
+ * Filters are in the language of pcap-filter(7). Names of services and protocols are those of /etc/services and /etc/protocols.
+ * Names of hosts and networks are not looked up, because that may take seconds: give addresses.
+ *
  * Times are nanoseconds, sizes are bytes.
  */
 
@@ -1502,7 +1505,7 @@ int tapline_error_os_error(const struct tapline_error *error);
 void tapline_error_free(struct tapline_error *error);
 
 // Compiles a filter in the language of pcap-filter(7), to native code where possible. An empty text matches every
-// packet. Names of hosts and networks are not resolved. Free it with `tapline_filter_free`.
+// packet. Free it with `tapline_filter_free`.
 //
 // Privileges: none. Errors: SYNTAX, with the position in the message, also for a condition that the link type does not
 // have; UNSUPPORTED link type above 65535.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tapline::Stopper;
 use tapline::capture::{Capture, CaptureError, CaptureErrorKind, CaptureSummary, LiveCounters};
-use tapline::filter::{CompiledFilter, FilterOptions, FilterTarget, LinkType, NoNames};
+use tapline::filter::{CompiledFilter, FilterOptions, FilterTarget, LinkType};
 use tapline::latency::Delays;
 
 use crate::arguments::{Output, Text, options, put};
@@ -15,6 +15,7 @@ use crate::capture_options::{self, tapline_capture_options};
 use crate::cursor::{Cursor, Untaken, tapline_cursor};
 use crate::delays::{self, tapline_delays};
 use crate::error::{c_string, tapline_error};
+use crate::expression::ServiceNames;
 use crate::failure::Error;
 use crate::guard::guard;
 use crate::handle::{Kind, Object, Table};
@@ -314,7 +315,7 @@ impl Open {
         let link_type = interfaces.first().map_or(1, |one| one.link_type.0);
         let mut wanted = FilterOptions::new(LinkType::from_number(link_type));
         wanted.target = FilterTarget::Socket;
-        let program = CompiledFilter::new(text, &wanted, &NoNames)?.classic();
+        let program = CompiledFilter::new(text, &wanted, &ServiceNames)?.classic();
         let program =
             program.map_err(|error| Error::from_source(tapline_status::Unsupported, &error))?;
         if let Untaken::Array(left) = self.cursor.take_back(&mut self.capture) {

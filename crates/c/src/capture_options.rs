@@ -8,6 +8,7 @@ use tapline::capture::{
 };
 
 use crate::arguments::{Options, Text, array};
+use crate::expression;
 use crate::failure::Error;
 use crate::namespace;
 
@@ -191,7 +192,7 @@ pub unsafe fn wanted(given: &tapline_capture_options<'_>) -> Result<CaptureOptio
         wanted.namespace = Some(namespace::named_or_at(name)?);
     }
     if let Some(text) = given.filter.optional("filter")? {
-        wanted = wanted.filter(text)?;
+        wanted = wanted.with_filter(expression::filter(text)?);
     }
     if given.buffer_bytes > 0 {
         wanted.buffer_bytes = given.buffer_bytes;

@@ -13,6 +13,7 @@ use tapline::count::{
 
 use crate::arguments::{Options, Text, array, options, put};
 use crate::error::{c_string, tapline_error};
+use crate::expression;
 use crate::failure::Error;
 use crate::guard::guard;
 use crate::handle::{Kind, Object, Table};
@@ -258,7 +259,7 @@ unsafe fn wanted_options(given: &tapline_count_options<'_>) -> Result<CountOptio
     for class in unsafe { array(given.classes, given.class_count, "classes") }? {
         let filter = match class.filter.optional("the filter of a class")? {
             None | Some("") => None,
-            Some(text) => Some(text.try_into()?),
+            Some(text) => Some(expression::filter(text)?),
         };
         wanted.classes.push(CountClass {
             name: class.name.required("the name of a class")?.to_owned(),

@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use tapline::filter::classic::Ancillary;
 use tapline::filter::native::NativeProgram;
-use tapline::filter::{CompiledFilter, DEFAULT_SNAPLEN, FilterOptions, LinkType, NoNames};
+use tapline::filter::{CompiledFilter, DEFAULT_SNAPLEN, FilterOptions, LinkType};
 
 use crate::arguments::{Options, Text, array, options};
 use crate::error::tapline_error;
+use crate::expression::ServiceNames;
 use crate::failure::Error;
 use crate::guard::guard;
 use crate::handle::{Kind, Object, Table};
@@ -82,7 +83,7 @@ impl Object for Compiled {
 }
 
 /// Compiles a filter in the language of pcap-filter(7), to native code where possible. An empty text matches every
-/// packet. Names of hosts and networks are not resolved. Free it with `tapline_filter_free`.
+/// packet. Free it with `tapline_filter_free`.
 ///
 /// Privileges: none. Errors: SYNTAX, with the position in the message, also for a condition that the link type does not
 /// have; UNSUPPORTED link type above 65535.
@@ -114,7 +115,7 @@ pub unsafe extern "C" fn tapline_filter_compile(
             0 => DEFAULT_SNAPLEN,
             bytes => bytes,
         };
-        let filter = CompiledFilter::new(text, &wanted, &NoNames)?;
+        let filter = CompiledFilter::new(text, &wanted, &ServiceNames)?;
         let engine = Arc::new(Engine {
             native: filter.native().ok(),
             filter,

@@ -27,6 +27,7 @@ mod cursor;
 mod delays;
 mod doctor;
 mod error;
+mod expression;
 mod failure;
 mod filter;
 mod generate;

@@ -8,6 +8,7 @@ use tapline::read::{Read, ReadError};
 
 use crate::arguments::{Options, Text, options, put};
 use crate::error::{c_string, tapline_error};
+use crate::expression;
 use crate::failure::{Error, os_error};
 use crate::guard::guard;
 use crate::handle::{Kind, Object, Table};
@@ -105,7 +106,8 @@ pub unsafe extern "C" fn tapline_reader_open(
         let given = unsafe { options(reader_options) }?;
         let mut wanted = tapline::read(path.path("path")?);
         if let Some(text) = given.filter.optional("filter")? {
-            wanted = wanted.filter(text)?;
+            let Ok(filtered) = wanted.filter(expression::filter(text)?);
+            wanted = filtered;
         }
         if let Some(packets) = NonZeroU64::new(given.max_packets) {
             wanted = wanted.count(packets);
