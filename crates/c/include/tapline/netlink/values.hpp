@@ -6,6 +6,7 @@
 
 #include <array>
 #include <bit>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -159,6 +160,11 @@ public:
     }
 
     bool operator==(const IpAddress &) const = default;
+    /// IPv4 precedes IPv6; addresses of one family are in numeric order.
+    std::strong_ordering operator<=>(const IpAddress &other) const
+    {
+        return size_ != other.size_ ? size_ <=> other.size_ : std::memcmp(data(), other.data(), size_) <=> 0;
+    }
 
 private:
     static IpAddress parsed(const char *text)
@@ -219,6 +225,8 @@ struct Prefix {
     std::string toString() const { return address.toString() + "/" + std::to_string(length); }
 
     bool operator==(const Prefix &) const = default;
+    /// By address, and then the shortest first.
+    std::strong_ordering operator<=>(const Prefix &) const = default;
 
 private:
     static Prefix parsed(std::string_view text)
@@ -291,6 +299,11 @@ public:
     }
 
     bool operator==(const MacAddress &) const = default;
+    /// The shortest first; those of one length are in numeric order.
+    std::strong_ordering operator<=>(const MacAddress &other) const
+    {
+        return size_ != other.size_ ? size_ <=> other.size_ : std::memcmp(data(), other.data(), size_) <=> 0;
+    }
 
 private:
     static int value(char letter)

@@ -1,4 +1,6 @@
 // What was listed is deleted, added and set again, and what a field cannot hold is refused. iproute2 shows what the kernel has.
+#include <map>
+
 #include "support.hpp"
 
 using namespace tapline::netlink;
@@ -169,6 +171,24 @@ TEST_F(Settable, ALowerLinkInAnotherNamespaceHasAnIndexAndNoName)
     const auto numbered = link_->add(LinkInfo(macvlan).setLower(1));
     ASSERT_FALSE(numbered);
     EXPECT_EQ(numbered.error().os_error, EINVAL);
+}
+
+TEST(Values, AreKeysOfMaps)
+{
+    const std::vector<Prefix> ascending = {"9.0.0.0/8", "10.0.0.0/8", "10.0.0.0/24", "10.0.1.0/24", "192.0.2.0/24",
+                                           "200.0.0.0/8", "::/0", "2001:db8::/32", "2001:db8::/48", "fe80::/10"};
+    std::map<Prefix, std::size_t> places;
+    for (std::size_t at = ascending.size(); at-- > 0;) {
+        places[ascending[at]] = at;
+    }
+    ASSERT_EQ(places.size(), ascending.size());
+    std::size_t next = 0;
+    for (const auto &[prefix, at] : places) {
+        EXPECT_EQ(at, next++) << toString(prefix);
+    }
+    EXPECT_LT(IpAddress("255.255.255.255"), IpAddress("::"));
+    EXPECT_LT(MacAddress("02:00:00:00:00:ff"), MacAddress("02:00:00:00:01:00"));
+    EXPECT_LT(MacAddress("ff:ff:ff:ff:ff:ff"), MacAddress("00:00:00:00:00:00:00:01"));
 }
 
 TEST(Numbers, WhatAFieldCannotHoldIsRefused)
