@@ -20,7 +20,7 @@ int main(int argc, char **argv) {
     }
     tapline_error *error = NULL;
     const char *interfaces[] = {argv[1]};
-    const tapline_class classes[] = {{"udp", "udp"}, {"all", NULL}};
+    const tapline_count_class classes[] = {{"udp", "udp"}, {"all", NULL}};
     tapline_count_options options = {
         .size = sizeof options,
         .interfaces = interfaces,

@@ -582,26 +582,26 @@ typedef uint32_t tapline_xdp_mode;
 #endif // __cplusplus
 
 // What an event of a watch reports.
-enum tapline_event
+enum tapline_watch_event
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : uint32_t
 #endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
  {
   // The object is new, or existed when the watch was opened.
-  TAPLINE_EVENT_ADDED = 1,
+  TAPLINE_WATCH_EVENT_ADDED = 1,
   // The object may have changed.
-  TAPLINE_EVENT_CHANGED = 2,
+  TAPLINE_WATCH_EVENT_CHANGED = 2,
   // The object was deleted.
-  TAPLINE_EVENT_REMOVED = 3,
+  TAPLINE_WATCH_EVENT_REMOVED = 3,
   // Notifications were lost because the buffer overflowed. The events after it are the difference to the current
   // state.
-  TAPLINE_EVENT_OVERRUN = 4,
+  TAPLINE_WATCH_EVENT_OVERRUN = 4,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
-typedef enum tapline_event tapline_event;
+typedef enum tapline_watch_event tapline_watch_event;
 #else
-typedef uint32_t tapline_event;
+typedef uint32_t tapline_watch_event;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
@@ -916,12 +916,12 @@ typedef struct tapline_delays {
 } tapline_delays;
 
 // A class of packets. A packet counts in each class that it matches.
-typedef struct tapline_class {
+typedef struct tapline_count_class {
   // Its name.
   tapline_text name;
   // Its packets, in the language of pcap-filter(7). Null or empty: all.
   tapline_text filter;
-} tapline_class;
+} tapline_count_class;
 
 // What to count, and where.
 typedef struct tapline_count_options {
@@ -932,7 +932,7 @@ typedef struct tapline_count_options {
   // Number of the interfaces.
   size_t interface_count;
   // The classes. Default: one named `all`, of all packets.
-  const struct tapline_class *classes;
+  const struct tapline_count_class *classes;
   // Number of the classes.
   size_t class_count;
   // Length of an interval, at least 1 ms. Default: 1 s.
@@ -1799,7 +1799,7 @@ tapline_status tapline_watch_open(struct tapline_netlink *netlink,
 // Waits at most `timeout_ns` for events, for ever if it is negative, and returns those that are available. Without
 // events in that time the list is empty. Free it with `tapline_list_free`.
 //
-// As fields: for each event its `tapline_event`, a 32-bit number, and then its objects, each behind its length: the
+// As fields: for each event its `tapline_watch_event`, a 32-bit number, and then its objects, each behind its length: the
 // last state, and before it for CHANGED the state before. As JSON: an object with the key `event` in each line.
 //
 // After events that were read before a failure, the next call returns the error. Returns END after

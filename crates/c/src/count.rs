@@ -75,7 +75,7 @@ pub enum tapline_count_by {
 /// A class of packets. A packet counts in each class that it matches.
 #[derive(Clone, Copy)]
 #[repr(C)]
-pub struct tapline_class<'a> {
+pub struct tapline_count_class<'a> {
     /// Its name.
     pub name: Text<'a>,
     /// Its packets, in the language of pcap-filter(7). Null or empty: all.
@@ -93,7 +93,7 @@ pub struct tapline_count_options<'a> {
     /// Number of the interfaces.
     pub interface_count: usize,
     /// The classes. Default: one named `all`, of all packets.
-    pub classes: *const tapline_class<'a>,
+    pub classes: *const tapline_count_class<'a>,
     /// Number of the classes.
     pub class_count: usize,
     /// Length of an interval, at least 1 ms. Default: 1 s.

@@ -151,7 +151,7 @@ private:
             if (event.before) {
                 known_.erase(*event.before->name);
             }
-            if (event.kind == TAPLINE_EVENT_REMOVED) {
+            if (event.kind == TAPLINE_WATCH_EVENT_REMOVED) {
                 known_.erase(*event.object->name);
             } else if (event.object) {
                 known_[*event.object->name] = *event.object;
@@ -162,7 +162,7 @@ private:
             if (event.object) {
                 auto &here = assigned_[event.object->dev->index];
                 std::erase(here, key(*event.object));
-                if (event.kind != TAPLINE_EVENT_REMOVED) {
+                if (event.kind != TAPLINE_WATCH_EVENT_REMOVED) {
                     here.push_back(key(*event.object));
                 } else if (here.empty()) {
                     assigned_.erase(event.object->dev->index);

@@ -61,7 +61,7 @@ public:
         for (const std::string &name : options.interfaces) {
             names.push_back(text("interfaces", name));
         }
-        std::vector<::tapline_class> classes;
+        std::vector<::tapline_count_class> classes;
         for (const auto &[name, filter] : options.classes) {
             classes.push_back({text("classes", name), text("classes", filter)});
         }

@@ -39,7 +39,7 @@ class Count(Pollable):
         given = Options("tapline_count_options", {"interfaces": interfaces, **options})
         if classes:
             pairs = [{"name": given.string(name), "filter": given.string(of)} for name, of in classes.items()]
-            given.raw.classes = given.keep(ffi.new("tapline_class[]", pairs))
+            given.raw.classes = given.keep(ffi.new("tapline_count_class[]", pairs))
             given.raw.class_count = len(pairs)
         super().__init__(opened("tapline_count", lib.tapline_count_open, given.raw))
 

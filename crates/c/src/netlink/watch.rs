@@ -33,7 +33,7 @@ const FAKE_CAPACITY: usize = 4096;
 /// What an event of a watch reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
-pub enum tapline_event {
+pub enum tapline_watch_event {
     /// The object is new, or existed when the watch was opened.
     Added = 1,
     /// The object may have changed.
@@ -210,18 +210,22 @@ fn put<O: FfiObject>(
     names: &mut Names<'_>,
 ) -> Result<(), Error> {
     let (kind, objects, json) = match event {
-        Event::Added(object) => (tapline_event::Added, vec![object], Json::Added { object }),
+        Event::Added(object) => (
+            tapline_watch_event::Added,
+            vec![object],
+            Json::Added { object },
+        ),
         Event::Changed { before, after } => (
-            tapline_event::Changed,
+            tapline_watch_event::Changed,
             vec![before, after],
             Json::Changed { before, after },
         ),
         Event::Removed(object) => (
-            tapline_event::Removed,
+            tapline_watch_event::Removed,
             vec![object],
             Json::Removed { object },
         ),
-        _ => (tapline_event::Overrun, Vec::new(), Json::Overrun),
+        _ => (tapline_watch_event::Overrun, Vec::new(), Json::Overrun),
     };
     if form == tapline_netlink_form::Json {
         serde_json::to_writer(&mut *out, &json)
@@ -314,7 +318,7 @@ pub unsafe extern "C" fn tapline_watch_open(
 /// Waits at most `timeout_ns` for events, for ever if it is negative, and returns those that are available. Without
 /// events in that time the list is empty. Free it with `tapline_list_free`.
 ///
-/// As fields: for each event its `tapline_event`, a 32-bit number, and then its objects, each behind its length: the
+/// As fields: for each event its `tapline_watch_event`, a 32-bit number, and then its objects, each behind its length: the
 /// last state, and before it for CHANGED the state before. As JSON: an object with the key `event` in each line.
 ///
 /// After events that were read before a failure, the next call returns the error. Returns END after

@@ -6,7 +6,7 @@
 int main(int count, char **words) {
     CHECK(count == 3);
     const char *interfaces[] = {words[1]};
-    const tapline_class classes[] = {{.name = "udp", .filter = "udp"}};
+    const tapline_count_class classes[] = {{.name = "udp", .filter = "udp"}};
     tapline_count_options options = {.size = sizeof options, .interfaces = interfaces, .interface_count = 1,
                                      .classes = classes, .class_count = 1, .interval_ns = 5000000,
                                      .direction = TAPLINE_COUNT_DIRECTION_IN, .by = 77, .max_groups = 2};

@@ -21,10 +21,10 @@ static void arguments(const char *name) {
     options.layer = 0;
     options.class_count = 1;
     FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "classes is null", tapline_count_open(&options, &counter, &error));
-    const tapline_class unnamed = {.name = NULL, .filter = "udp"};
+    const tapline_count_class unnamed = {.name = NULL, .filter = "udp"};
     options.classes = &unnamed;
     FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "null", tapline_count_open(&options, &counter, &error));
-    const tapline_class wrong = {.name = "wrong", .filter = "udp prot 53"};
+    const tapline_count_class wrong = {.name = "wrong", .filter = "udp prot 53"};
     options.classes = &wrong;
     FAILS(TAPLINE_STATUS_SYNTAX, "prot", tapline_count_open(&options, &counter, &error));
     options.class_count = 0;

@@ -129,11 +129,11 @@ void printing()
     CHECK(printed(net::AddrInfo().setValidLifeTime(net::Duration<std::uint32_t>::max()).validLifeTime.value()) == "forever");
     net::Event<net::AddrInfo> event;
     CHECK(printed(event) == "overrun");
-    event.kind = TAPLINE_EVENT_CHANGED;
+    event.kind = TAPLINE_WATCH_EVENT_CHANGED;
     event.before = net::AddrInfo().setDev("eth0");
     event.object = address;
     CHECK(printed(event) == "changed AddrInfo{dev=eth0} to AddrInfo{dev=eth0, validLifeTime=90s}");
-    event.kind = TAPLINE_EVENT_REMOVED;
+    event.kind = TAPLINE_WATCH_EVENT_REMOVED;
     CHECK(printed(event) == "removed AddrInfo{dev=eth0, validLifeTime=90s}");
 }
 

@@ -281,13 +281,13 @@ result<List> nextEvents(tapline_watch *watch, std::chrono::nanoseconds timeout)
 /// Takes the kind of an event, and says which objects follow.
 struct EventHeader {
     explicit EventHeader(FieldReader &rest)
-        : kind(static_cast<tapline_event>(rest.number())),
-          hasBefore(kind == TAPLINE_EVENT_CHANGED),
-          hasObject(kind != TAPLINE_EVENT_OVERRUN)
+        : kind(static_cast<tapline_watch_event>(rest.number())),
+          hasBefore(kind == TAPLINE_WATCH_EVENT_CHANGED),
+          hasObject(kind != TAPLINE_WATCH_EVENT_OVERRUN)
     {
     }
 
-    tapline_event kind;
+    tapline_watch_event kind;
     bool hasBefore;
     bool hasObject;
 };

@@ -44,9 +44,9 @@ inline constexpr std::uint32_t objectNumber<NexthopInfo> = TAPLINE_NETLINK_OBJEC
 /// A change that a watch reports.
 template <class Info>
 struct Event {
-    /// TAPLINE_EVENT_ADDED, _CHANGED, _REMOVED, or _OVERRUN: notifications were lost, and the events after it are the
+    /// TAPLINE_WATCH_EVENT_ADDED, _CHANGED, _REMOVED, or _OVERRUN: notifications were lost, and the events after it are the
     /// difference to the current state.
-    tapline_event kind = TAPLINE_EVENT_OVERRUN;
+    tapline_watch_event kind = TAPLINE_WATCH_EVENT_OVERRUN;
     /// The last state, of a removed object too; empty for OVERRUN.
     std::optional<Info> object;
     /// The state before, for CHANGED.
@@ -57,14 +57,14 @@ struct Event {
 template <class Info>
 std::string toString(const Event<Info> &event)
 {
-    if (event.kind == TAPLINE_EVENT_OVERRUN || !event.object) {
+    if (event.kind == TAPLINE_WATCH_EVENT_OVERRUN || !event.object) {
         return "overrun";
     }
     const std::string object = toString(*event.object);
-    if (event.kind == TAPLINE_EVENT_CHANGED) {
+    if (event.kind == TAPLINE_WATCH_EVENT_CHANGED) {
         return "changed " + (event.before ? toString(*event.before) + " to " : "") + object;
     }
-    return (event.kind == TAPLINE_EVENT_ADDED ? "added " : "removed ") + object;
+    return (event.kind == TAPLINE_WATCH_EVENT_ADDED ? "added " : "removed ") + object;
 }
 template <class Info>
 inline constexpr bool isPrintable<Event<Info>> = true;

@@ -332,7 +332,7 @@ TEST(Kernel, AWatchReportsWhatExistsAndThenEveryChange)
     std::set<std::string> known;
     for (const auto &event : first) {
         const bool isNew = known.insert(*event.object->name).second;
-        EXPECT_EQ(event.kind, isNew ? TAPLINE_EVENT_ADDED : TAPLINE_EVENT_CHANGED);
+        EXPECT_EQ(event.kind, isNew ? TAPLINE_WATCH_EVENT_ADDED : TAPLINE_WATCH_EVENT_CHANGED);
     }
     ASSERT_TRUE(link->set(LinkInfo().setName("br5").setMtu(1300)));
     ASSERT_TRUE(link->del(LinkInfo().setName("br5")));
@@ -341,8 +341,8 @@ TEST(Kernel, AWatchReportsWhatExistsAndThenEveryChange)
         const auto events = watch->next(5s).value();
         ASSERT_FALSE(events.empty());
         for (const auto &event : events) {
-            isChanged |= event.kind == TAPLINE_EVENT_CHANGED && event.object->mtu == 1300u && event.before->mtu != 1300u;
-            isRemoved |= event.kind == TAPLINE_EVENT_REMOVED && event.object->name == "br5";
+            isChanged |= event.kind == TAPLINE_WATCH_EVENT_CHANGED && event.object->mtu == 1300u && event.before->mtu != 1300u;
+            isRemoved |= event.kind == TAPLINE_WATCH_EVENT_REMOVED && event.object->name == "br5";
         }
     }
     EXPECT_TRUE(isChanged);

@@ -96,18 +96,18 @@ public:
         int restored = 0;
         // The addresses of a deleted link are removed after it.
         for (const auto &event : addresses_->next(0s).value()) {
-            if (event.kind == TAPLINE_EVENT_ADDED) {
+            if (event.kind == TAPLINE_WATCH_EVENT_ADDED) {
                 wanted_[names_[event.object->dev->index]].push_back(*event.object);
             }
         }
         for (const auto &event : links_->next(0s).value()) {
             // An overrun has no object: what was lost follows as differences to the current state.
-            if (event.kind == TAPLINE_EVENT_REMOVED || event.kind == TAPLINE_EVENT_OVERRUN) {
+            if (event.kind == TAPLINE_WATCH_EVENT_REMOVED || event.kind == TAPLINE_WATCH_EVENT_OVERRUN) {
                 continue;
             }
             const auto &link = *event.object;
             names_[link.index->index] = *link.name;
-            for (auto &address : event.kind == TAPLINE_EVENT_ADDED ? wanted_[*link.name] : std::vector<AddrInfo>()) {
+            for (auto &address : event.kind == TAPLINE_WATCH_EVENT_ADDED ? wanted_[*link.name] : std::vector<AddrInfo>()) {
                 const auto add = AddrInfo().setDev(*link.index).setLocal(*address.local).setPrefixlen(*address.prefixlen);
                 restored += addr_->add(add) ? 1 : 0;
             }
