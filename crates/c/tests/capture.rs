@@ -84,7 +84,7 @@ fn views_take_as_many_packets_as_they_give_copies_stay_and_filters_know_the_leng
     let host = Host::new("alone");
     assert_eq!(
         program.start(&host, &[]).finish(),
-        ["done", "copied", "long", "refused"]
+        ["done", "copied", "long", "kept", "refused"]
     );
 }
 

@@ -38,32 +38,33 @@ struct ping_options {
     bool histograms = false;
 };
 
-/// Something that happened in a run, lent.
+/// Something that happened in a run. It may be kept: the range of its batch is lent, its events are copies.
 class ping_event {
 public:
-    explicit ping_event(const ::tapline_ping_event &raw) noexcept : raw_(&raw) {}
+    explicit ping_event(const ::tapline_ping_event &raw) noexcept : raw_(raw) {}
 
-    ::tapline_ping_event_kind kind() const noexcept { return static_cast<::tapline_ping_event_kind>(raw_->kind); }
+    ::tapline_ping_event_kind kind() const noexcept { return static_cast<::tapline_ping_event_kind>(raw_.kind); }
     /// Position of the target; 0 with `OTHER`.
-    std::uint32_t target() const noexcept { return raw_->target; }
+    std::uint32_t target() const noexcept { return raw_.target; }
     /// Sequence number of the probe, in the ICMP header.
-    std::uint16_t sequence() const noexcept { return raw_->sequence; }
+    std::uint16_t sequence() const noexcept { return raw_.sequence; }
     /// Type of an ICMP error.
-    std::uint8_t icmp_type() const noexcept { return raw_->icmp_type; }
+    std::uint8_t icmp_type() const noexcept { return raw_.icmp_type; }
     /// Code of an ICMP error.
-    std::uint8_t icmp_code() const noexcept { return raw_->icmp_code; }
+    std::uint8_t icmp_code() const noexcept { return raw_.icmp_code; }
     /// Error number of the kernel, with `NOT_SENT`.
-    int os_error() const noexcept { return raw_->os_error; }
+    int os_error() const noexcept { return raw_.os_error; }
     /// Round-trip time of an answer; none without one.
-    std::optional<std::chrono::nanoseconds> rtt() const noexcept { return known_time(raw_->rtt_ns); }
+    std::optional<std::chrono::nanoseconds> rtt() const noexcept { return known_time(raw_.rtt_ns); }
     /// When an answer arrived; none without one.
-    std::optional<time_point> time() const noexcept { return known_time_point(raw_->time_ns); }
+    std::optional<time_point> time() const noexcept { return known_time_point(raw_.time_ns); }
 
     /// As the C interface has it.
-    const ::tapline_ping_event &raw() const noexcept { return *raw_; }
+    const ::tapline_ping_event &raw() const & noexcept { return raw_; }
+    ::tapline_ping_event raw() const && noexcept { return raw_; }
 
 private:
-    const ::tapline_ping_event *raw_;
+    ::tapline_ping_event raw_;
 };
 
 /// The events of a batch. `is_end` when the run is over.

@@ -89,6 +89,13 @@ int main()
     const bool agree = is_long.matches(cut).value() && !is_long.matches(cut.data()).value();
     std::puts(agree ? "long" : "the filter does not know the length on the wire");
 
+    // An event does not change with the array of its batch.
+    tapline_ping_event happened = {};
+    happened.sequence = 7;
+    const tapline::ping_event event = tapline::ping_events(&happened, 1, false)[0];
+    happened.sequence = 8;
+    std::puts(event.sequence() == 7 ? "kept" : "an event has changed");
+
     // Longer than a packet can be: its length is not truncated.
     const auto everything = tapline::filter::compile("").value();
     const std::span<const std::byte> endless(reinterpret_cast<const std::byte *>(head), (std::size_t{1} << 32) + sizeof head);
