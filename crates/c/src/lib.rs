@@ -9,6 +9,7 @@
 //! | `handle` | names of objects, which C code may use wrongly without harm |
 //! | `guard` | panics become errors |
 //! | `arguments` | the only place that follows the caller's pointers |
+//! | `expression` | filters as text, for all jobs |
 //!
 //! The other files are one job each.
 
