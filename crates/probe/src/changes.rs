@@ -23,8 +23,9 @@ impl Prober {
     pub fn add_host(&mut self, entry: HostEntry) -> Result<u32, PlanError> {
         let paths = u64::from(self.targets.paths().max(1));
         let targets = (u64::from(self.targets.hosts()) + 1) * paths;
-        let elsewhere = self.elsewhere.as_ref();
-        let most = elsewhere.map_or(MAX_TARGETS, |elsewhere| elsewhere.room().into());
+        let kernel_counted = self.kernel_counted.as_ref();
+        let most =
+            kernel_counted.map_or(MAX_TARGETS, |kernel_counted| kernel_counted.room().into());
         if targets > most && !self.targets.has_vacant() {
             return Err(PlanError {
                 what: "targets",
@@ -40,15 +41,15 @@ impl Prober {
             for target in self.targets.of_host(host) {
                 let round = self.schedule.rounds_issued(target);
                 self.accounts.reset(target, round);
-                match &mut self.elsewhere {
+                match &mut self.kernel_counted {
                     None => self.statistics.reset(self.schedule.position_of(target)),
-                    Some(elsewhere) => elsewhere.reset(target),
+                    Some(kernel_counted) => kernel_counted.reset(target),
                 }
             }
         } else {
-            match &mut self.elsewhere {
+            match &mut self.kernel_counted {
                 None => self.statistics.grow(self.targets.len()),
-                Some(elsewhere) => elsewhere.grow(self.targets.len()),
+                Some(kernel_counted) => kernel_counted.grow(self.targets.len()),
             }
             self.schedule.grow(self.targets.len(), self.expired_slots);
         }
@@ -140,7 +141,7 @@ impl Prober {
         // An earlier change may have allowed probes.
         self.targets.set_idle(host, true);
         let targets = self.targets.of_host(host);
-        if self.elsewhere.is_some() {
+        if self.kernel_counted.is_some() {
             if self.now_ns < final_ns {
                 return None;
             }

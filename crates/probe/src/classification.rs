@@ -89,7 +89,7 @@ pub struct OtherCounts {
     /// Messages with our identifier and format but a wrong cookie.
     pub forged: u64,
     /// Answers from targets with our identifier that are too short to hold a cookie. Of those that are
-    /// [counted elsewhere](crate::Prober::counted_elsewhere) also those that arrive without their end.
+    /// [counted in the kernel](crate::Prober::with_kernel_counters) also those that arrive without their end.
     pub cut_short: u64,
     /// Messages of other programs that passed the kernel's filter.
     pub foreign: u64,
@@ -102,7 +102,7 @@ pub struct OtherCounts {
     /// Errors counted for a target although their quote is too short for a cookie, and no answer
     /// disproved them.
     pub unproven: u64,
-    /// Messages about a probe that do not end it, such as redirects; of answers that are counted elsewhere, errors whose quote
+    /// Messages about a probe that do not end it, such as redirects; of answers that are counted in the kernel, errors whose quote
     /// is too short for a cookie.
     pub notices: u64,
     /// Probes that were due but withdrawn before they were sent.

@@ -16,7 +16,7 @@ pub(crate) enum PendingChange {
 pub(crate) struct WaitingChange {
     pub host: u32,
     pub change: PendingChange,
-    /// If answers are counted elsewhere, all probes sent before the request have ended at this time.
+    /// If answers are counted in the kernel, all probes sent before the request have ended at this time.
     pub final_ns: u64,
 }
 

@@ -13,8 +13,8 @@ use crate::plan::{MAX_PAYLOAD_BYTES, PlanError, ProbePlan};
 use crate::probe::{Probe, Slot};
 use crate::schedule::{Expiry, Schedule, Turn};
 use crate::statistics::{
-    Histogram, NetworkErrors, ProbeCounts, ProbeEnd, RttStatistics, RunStatistics,
-    TargetsElsewhere, target_buckets, target_quantile,
+    Histogram, KernelCountedTargets, NetworkErrors, ProbeCounts, ProbeEnd, RttStatistics,
+    RunStatistics, target_buckets, target_quantile,
 };
 use crate::targets::Targets;
 
@@ -59,8 +59,8 @@ pub struct Prober {
     pub(crate) schedule: Schedule,
     pub(crate) expiry: Expiry,
     pub(crate) statistics: RunStatistics,
-    /// The targets, if their answers are counted elsewhere; `statistics` has none of them then.
-    pub(crate) elsewhere: Option<TargetsElsewhere>,
+    /// The targets, if their answers are counted in the kernel; `statistics` has none of them then.
+    pub(crate) kernel_counted: Option<KernelCountedTargets>,
     pub(crate) cookies: CookieCodec,
     /// Targets that are probed differently.
     pub(crate) own: OwnPlans,
@@ -107,11 +107,11 @@ impl Prober {
     pub(crate) fn with_statistics(
         plan: &ProbePlan,
         targets: Targets,
-        elsewhere: Option<TargetsElsewhere>,
+        kernel_counted: Option<KernelCountedTargets>,
     ) -> Result<Self, PlanError> {
         let forecast = plan.forecast(targets.len())?;
         let has_paths = check_paths(plan, &targets)?;
-        let least_payload = match elsewhere {
+        let least_payload = match kernel_counted {
             Some(_) => plan.payload_bytes,
             None if has_paths => COOKIE_BYTES + BALANCE_BYTES,
             None => MIN_PAYLOAD_BYTES,
@@ -125,16 +125,16 @@ impl Prober {
         let balance = has_paths.then(|| ChecksumBalance::new(plan.identifier, &filler));
         let schedule = Schedule::new(plan, &forecast);
         let first = schedule.slot_at(0);
-        let rows = if elsewhere.is_some() {
+        let rows = if kernel_counted.is_some() {
             0
         } else {
             forecast.targets
         };
-        // A single answer that is counted elsewhere is final when it cannot be late any more.
+        // A single answer that is counted in the kernel is final when it cannot be late any more.
         let statistics = RunStatistics::new(rows, forecast.flight(), plan.histograms);
         let (round_ns, rounds) = (forecast.round_ns, statistics.rounds());
         let own = OwnPlans::new(plan, round_ns, rounds, least_payload, &targets)?;
-        let expiry_ns = match elsewhere {
+        let expiry_ns = match kernel_counted {
             Some(_) if schedule.is_single() => plan.timeout_ns.saturating_mul(2),
             _ => plan.timeout_ns,
         };
@@ -143,7 +143,7 @@ impl Prober {
             schedule,
             expiry: Expiry::new(expiry_ns),
             statistics,
-            elsewhere,
+            kernel_counted,
             own,
             ended: VecDeque::new(),
             cookies,
@@ -243,7 +243,7 @@ impl Prober {
     }
 
     fn withdraw(&mut self, slot: Slot) {
-        if self.elsewhere.is_none() {
+        if self.kernel_counted.is_none() {
             self.statistics.withdraw(slot);
         }
     }
@@ -304,10 +304,10 @@ impl Prober {
     /// Reports that `probe` was passed to the kernel.
     #[inline]
     pub fn sent(&mut self, probe: Probe, now_ns: u64) {
-        match &mut self.elsewhere {
+        match &mut self.kernel_counted {
             None => self.statistics.sent(self.slot_of(probe)),
-            Some(elsewhere) => {
-                elsewhere.sent(probe.target);
+            Some(kernel_counted) => {
+                kernel_counted.sent(probe.target);
                 self.statistics.total.sent += 1;
             }
         }
@@ -319,10 +319,10 @@ impl Prober {
 
     /// Reports that this host could not send `probe`.
     pub fn not_sent(&mut self, probe: Probe, why: SendFailure, now_ns: u64) {
-        match &mut self.elsewhere {
+        match &mut self.kernel_counted {
             None => self.statistics.not_sent(self.slot_of(probe)),
-            Some(elsewhere) => {
-                elsewhere.not_sent(probe.target);
+            Some(kernel_counted) => {
+                kernel_counted.not_sent(probe.target);
                 self.statistics.total.local_drops += 1;
             }
         }
@@ -379,7 +379,7 @@ impl Prober {
     #[inline]
     pub fn expire_with(&mut self, now_ns: u64, mut lost: impl FnMut(Probe, &Self)) {
         while let Some(end) = self.expiry.take(now_ns) {
-            if self.elsewhere.is_some() {
+            if self.kernel_counted.is_some() {
                 // Their timeout ends nothing here.
                 self.expired_slots = self.expired_slots.max(end);
             }
@@ -431,13 +431,13 @@ impl Prober {
         if !self.own.has_count(target) {
             return;
         }
-        match &mut self.elsewhere {
+        match &mut self.kernel_counted {
             None => self.note_end(target),
-            Some(elsewhere) => {
+            Some(kernel_counted) => {
                 let issued = self.schedule.rounds_issued(target);
                 if self.own.end(target, issued) {
                     let final_ns = now_ns + 2 * self.timeout_ns + 1;
-                    elsewhere.close_at(final_ns, target);
+                    kernel_counted.close_at(final_ns, target);
                 }
             }
         }
@@ -479,7 +479,7 @@ impl Prober {
 
     /// Probe counters of `target`.
     pub fn counts(&self, target: u32) -> ProbeCounts {
-        match &self.elsewhere {
+        match &self.kernel_counted {
             None => self.statistics.counts(self.schedule.position_of(target)),
             Some(_) => self.counts_with_overdue(target),
         }
@@ -494,9 +494,9 @@ impl Prober {
 
     /// Round-trip times of `target`; `None` if no answer arrived in time.
     pub fn rtt(&self, target: u32) -> Option<RttStatistics> {
-        match &self.elsewhere {
+        match &self.kernel_counted {
             None => self.statistics.rtt(self.schedule.position_of(target)),
-            Some(elsewhere) => elsewhere.rtt(target),
+            Some(kernel_counted) => kernel_counted.rtt(target),
         }
     }
 
@@ -515,19 +515,19 @@ impl Prober {
 
     /// The histogram of `target`; empty without.
     fn row(&self, target: u32) -> Cow<'_, [u32]> {
-        match &self.elsewhere {
+        match &self.kernel_counted {
             None => self
                 .statistics
                 .row(self.schedule.position_of(target))
                 .into(),
-            Some(elsewhere) => elsewhere.histogram(target).into(),
+            Some(kernel_counted) => kernel_counted.histogram(target).into(),
         }
     }
 
     /// Maximum number of consecutive probes to `target` without an answer in time: lost, late, answered by
-    /// an error, or not sent. 0 if answers are counted elsewhere.
+    /// an error, or not sent. 0 if answers are counted in the kernel.
     pub fn longest_outage(&self, target: u32) -> u32 {
-        if self.elsewhere.is_some() {
+        if self.kernel_counted.is_some() {
             return 0;
         }
         let position = self.schedule.position_of(target);
@@ -541,8 +541,8 @@ impl Prober {
     #[inline]
     pub fn total(&self) -> ProbeCounts {
         let mut total = self.statistics.total;
-        let elsewhere = self.elsewhere.as_ref();
-        let overdue = elsewhere.map_or(0, TargetsElsewhere::overdue);
+        let kernel_counted = self.kernel_counted.as_ref();
+        let overdue = kernel_counted.map_or(0, KernelCountedTargets::overdue);
         total.lost += overdue.min(total.pending());
         total
     }

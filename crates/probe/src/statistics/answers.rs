@@ -1,4 +1,4 @@
-//! Answers that are counted elsewhere.
+//! Answers that are counted in the kernel.
 
 /// Type and code of an ICMP error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -9,7 +9,7 @@ pub struct IcmpErrorKind {
     pub code: u8,
 }
 
-/// The answers of a target, or of all, as counted elsewhere.
+/// The answers of a target, or of all, as counted in the kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CountedAnswers {
     /// First answers in time.

@@ -82,7 +82,7 @@ impl Histogram {
         self.sum_ns += other.sum_ns;
     }
 
-    /// The histogram of durations that were counted elsewhere, in buckets of the same layout, and their sum. Minimum, maximum
+    /// The histogram of durations that were counted in the kernel, in buckets of the same layout, and their sum. Minimum, maximum
     /// and standard deviation are exact to the width of a bucket. Further counts are ignored, missing ones are 0.
     pub fn from_counts(counts: &[u64], sum_ns: u128) -> Self {
         let mut histogram = Self::default();
@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_from_elsewhere_make_the_same_histogram() {
+    fn counts_of_the_kernel_make_the_same_histogram() {
         let mut recorded = Histogram::default();
         for duration in [0, 100, 127, 5_000, 1_000_000] {
             recorded.record(duration);

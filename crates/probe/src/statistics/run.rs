@@ -207,7 +207,7 @@ impl RunStatistics {
         self.total.corrupt += 1;
     }
 
-    /// Sets the totals of what was counted elsewhere.
+    /// Sets the totals of what was counted in the kernel.
     pub fn set_total(&mut self, answers: &CountedAnswers) {
         self.total = ProbeCounts {
             received: answers.received,

@@ -51,7 +51,7 @@ impl TargetRecord {
         self.squares += deviation * (rtt - self.mean_ns);
     }
 
-    /// Sets what was counted elsewhere.
+    /// Sets what was counted in the kernel.
     pub fn set_answers(&mut self, answers: &CountedAnswers) {
         let short = |count: u64| u32::try_from(count).unwrap_or(u32::MAX);
         self.received = short(answers.received);

@@ -125,8 +125,8 @@ impl XdpEngine {
         let guard = guard_uplink(&mut netlink, &link, options, &forecast, &mut plan)?;
         require_hops(&targets, &mut hops, interface)?;
         let room = room(&forecast, options.spare_targets);
-        require_memory(Prober::BYTES_ELSEWHERE * u64::from(targets.len()))?;
-        let mut prober = Prober::counted_elsewhere(&plan, targets, room)?;
+        require_memory(Prober::BYTES_WITH_KERNEL_COUNTERS * u64::from(targets.len()))?;
+        let mut prober = Prober::with_kernel_counters(&plan, targets, room)?;
         let start_ns = monotonic_ns();
         let setup = EchoSetup {
             prober: &prober,
@@ -359,7 +359,7 @@ impl XdpEngine {
         self.change_targets(now_ns, observe);
         if self.is_single {
             let ended = |target, prober: &Prober| observe(PingEvent::Ended { target }, prober);
-            self.prober.expire_elsewhere(now_ns, ended);
+            self.prober.expire_single(now_ns, ended);
         } else {
             self.prober.expire(now_ns, |_| {});
         }

@@ -1,4 +1,4 @@
-//! The statistics of targets whose answers are counted elsewhere, such as by a program in the kernel.
+//! The statistics of targets whose answers are counted by a program in the kernel.
 
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
@@ -6,7 +6,7 @@ use std::fmt;
 use super::answers::{CountedAnswers, IcmpErrorKind};
 use super::target::{ProbeCounts, RttStatistics, TargetRecord};
 
-/// The answers of each target, as counted elsewhere.
+/// The answers of each target, as counted in the kernel.
 pub trait AnswerCounters: fmt::Debug + Send + Sync {
     /// The answers of `target` so far.
     fn answers(&self, target: u32) -> CountedAnswers;
@@ -32,7 +32,7 @@ struct SentRecord {
 
 /// The targets, by their index.
 #[derive(Debug)]
-pub(crate) struct TargetsElsewhere {
+pub(crate) struct KernelCountedTargets {
     records: Vec<SentRecord>,
     counters: Option<Box<dyn AnswerCounters>>,
     /// Targets that there is room for.
@@ -47,7 +47,7 @@ pub(crate) struct TargetsElsewhere {
     is_over: bool,
 }
 
-impl TargetsElsewhere {
+impl KernelCountedTargets {
     /// Bytes per target.
     pub const BYTES: u64 = size_of::<SentRecord>() as u64;
 

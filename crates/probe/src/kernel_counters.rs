@@ -1,45 +1,45 @@
-//! Answers that are counted elsewhere, such as by a program in the kernel.
+//! Answers that are counted by a program in the kernel.
 
 use crate::classification::OtherCounts;
 use crate::plan::{PlanError, ProbePlan, SweepPosition};
 use crate::prober::Prober;
 use crate::statistics::{
-    AnswerCounters, CountedAnswers, Histogram, IcmpErrorKind, NetworkError, ProbeCounts,
-    TargetsElsewhere,
+    AnswerCounters, CountedAnswers, Histogram, IcmpErrorKind, KernelCountedTargets, NetworkError,
+    ProbeCounts,
 };
 use crate::targets::Targets;
 
-/// A run whose answers are counted elsewhere. Which probe an answer belongs to is not known here. So a target has at
+/// A run whose answers are counted in the kernel. Which probe an answer belongs to is not known here. So a target has at
 /// most as many probes in flight as have not timed out, and its other probes without an answer are lost. After
 /// [`Prober::end_all`] every probe without an answer is lost.
 impl Prober {
-    /// Memory for a target whose answers are counted elsewhere.
-    pub const BYTES_ELSEWHERE: u64 = TargetsElsewhere::BYTES;
+    /// Memory for a target whose answers are counted in the kernel.
+    pub const BYTES_WITH_KERNEL_COUNTERS: u64 = KernelCountedTargets::BYTES;
 
-    /// As [`Prober::new`], for a run whose answers are counted elsewhere, where there is room for `room` targets: each
+    /// As [`Prober::new`], for a run whose answers are counted in the kernel, where there is room for `room` targets: each
     /// target takes 8 bytes here. Call [`Prober::read_from`] next.
     ///
     /// # Errors
     /// [`PlanError`] names the value that is out of its range.
-    pub fn counted_elsewhere(
+    pub fn with_kernel_counters(
         plan: &ProbePlan,
         targets: Targets,
         room: u32,
     ) -> Result<Self, PlanError> {
-        let elsewhere = TargetsElsewhere::new(targets.len(), room);
-        Self::with_statistics(plan, targets, Some(elsewhere))
+        let kernel_counted = KernelCountedTargets::new(targets.len(), room);
+        Self::with_statistics(plan, targets, Some(kernel_counted))
     }
 
     /// Sets who has counted the answers of each target.
     pub fn read_from(&mut self, counters: Box<dyn AnswerCounters>) {
-        if let Some(elsewhere) = &mut self.elsewhere {
-            elsewhere.read_from(counters);
+        if let Some(kernel_counted) = &mut self.kernel_counted {
+            kernel_counted.read_from(counters);
         }
     }
 
     /// As [`Prober::expire`], for one probe to each target: calls `ended` for each target whose probe has ended, answered or
     /// not. It ends after twice the timeout; later answers are stale.
-    pub fn expire_elsewhere(&mut self, now_ns: u64, mut ended: impl FnMut(u32, &Self)) {
+    pub fn expire_single(&mut self, now_ns: u64, mut ended: impl FnMut(u32, &Self)) {
         while let Some(end) = self.expiry.take(now_ns) {
             self.end_before(end, &mut ended);
         }
@@ -48,7 +48,8 @@ impl Prober {
     /// Ends targets with a number of probes of their own, which are final twice the timeout after the last one.
     pub fn end_targets(&mut self, now_ns: u64) {
         self.now_ns = now_ns;
-        while let Some(target) = (self.elsewhere.as_mut()).and_then(|all| all.next_end(now_ns)) {
+        while let Some(target) = (self.kernel_counted.as_mut()).and_then(|all| all.next_end(now_ns))
+        {
             self.close(target);
             self.ended.push_back(target);
         }
@@ -56,7 +57,7 @@ impl Prober {
 
     /// When something of a target is final that ends or changes.
     pub fn next_final_ns(&self) -> Option<u64> {
-        let ending = self.elsewhere.as_ref()?.next_end_ns();
+        let ending = self.kernel_counted.as_ref()?.next_end_ns();
         let changing = self.pending_changes.front().map(|waiting| waiting.final_ns);
         ending.into_iter().chain(changing).min()
     }
@@ -65,14 +66,14 @@ impl Prober {
     pub(crate) fn close(&mut self, target: u32) {
         let pending = self.counts_without_overdue(target).pending();
         self.statistics.total.lost += pending;
-        if let Some(elsewhere) = &mut self.elsewhere {
-            elsewhere.lose(target, pending);
+        if let Some(kernel_counted) = &mut self.kernel_counted {
+            kernel_counted.lose(target, pending);
         }
     }
 
     fn counts_without_overdue(&self, target: u32) -> ProbeCounts {
-        let elsewhere = self.elsewhere.as_ref();
-        let counts = elsewhere.map(|all| all.counts(target, self.has_ended(target)));
+        let kernel_counted = self.kernel_counted.as_ref();
+        let counts = kernel_counted.map(|all| all.counts(target, self.has_ended(target)));
         counts.unwrap_or_default()
     }
 
@@ -110,19 +111,19 @@ impl Prober {
             let overdue = |target| self.overdue(target, &self.counts_without_overdue(target));
             (0..self.targets.len()).map(overdue).sum()
         };
-        if let Some(elsewhere) = &mut self.elsewhere {
-            elsewhere.set_overdue(overdue);
+        if let Some(kernel_counted) = &mut self.kernel_counted {
+            kernel_counted.set_overdue(overdue);
         }
     }
 
     /// Ends the run, with the probes in flight lost. Calls `ended` for the targets that
-    /// [`expire_elsewhere`](Self::expire_elsewhere) has not reported, if there is one probe to each.
+    /// [`expire_single`](Self::expire_single) has not reported, if there is one probe to each.
     pub fn end_all(&mut self, mut ended: impl FnMut(u32, &Self)) {
         if self.schedule.is_single() {
             self.end_before(self.schedule.issued_end(), &mut ended);
         }
-        if let Some(elsewhere) = &mut self.elsewhere {
-            elsewhere.end();
+        if let Some(kernel_counted) = &mut self.kernel_counted {
+            kernel_counted.end();
             self.statistics.total.lost += self.statistics.total.pending();
         }
     }
@@ -146,7 +147,7 @@ impl Prober {
     /// The ICMP error that was the answer to the only probe to `target`. `None` with other answers, without one, and if there are
     /// several probes to each target: [`Prober::errors`] has the errors of all.
     pub fn answered_by_error(&self, target: u32) -> Option<IcmpErrorKind> {
-        self.elsewhere.as_ref()?.error(target)
+        self.kernel_counted.as_ref()?.error(target)
     }
 
     /// Where a later run to the same targets continues, if there is one probe to each.
@@ -230,7 +231,7 @@ mod tests {
             ..ProbePlan::new(7, RunKey([1, 2]))
         };
         let targets = builder.build().expect("not too many");
-        let mut prober = Prober::counted_elsewhere(&plan, targets, 0).expect("a plan");
+        let mut prober = Prober::with_kernel_counters(&plan, targets, 0).expect("a plan");
         prober.read_from(Box::new(Silent));
         let mut sent = Vec::new();
         while let NextAction::Send(probe) = prober.next(0) {
@@ -280,7 +281,7 @@ mod tests {
             .add("10.0.0.1-10.0.0.3", &mut NoResolver)
             .expect("targets");
         let targets = builder.build().expect("not too many");
-        let mut prober = Prober::counted_elsewhere(&plan, targets, 0).expect("a plan");
+        let mut prober = Prober::with_kernel_counters(&plan, targets, 0).expect("a plan");
         prober.read_from(Box::new(Silent));
         let mut issued = Vec::new();
         while let NextAction::Send(probe) = prober.next(0) {
@@ -294,7 +295,7 @@ mod tests {
         assert!(!prober.has_sent_all());
         let mut ended = Vec::new();
         let mut expire = |prober: &mut Prober, now_ns| {
-            prober.expire_elsewhere(now_ns, |target, _| ended.push(target));
+            prober.expire_single(now_ns, |target, _| ended.push(target));
             ended.clone()
         };
         assert_eq!(expire(&mut prober, 10_000_000), [issued[0].target]);
@@ -332,7 +333,7 @@ mod tests {
             .add("10.0.0.1-10.0.0.2", &mut NoResolver)
             .expect("targets");
         let targets = builder.build().expect("not too many");
-        let mut prober = Prober::counted_elsewhere(&plan, targets, 0).expect("a plan");
+        let mut prober = Prober::with_kernel_counters(&plan, targets, 0).expect("a plan");
         prober.read_from(Box::new(Silent));
         for now_ns in (0..100_000_000).step_by(250_000) {
             prober.expire(now_ns, |_| {});
