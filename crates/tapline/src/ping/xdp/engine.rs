@@ -1,11 +1,11 @@
 //! A run whose probes are sent and whose replies are counted by programs in the kernel.
 
-mod following;
+mod held_probes;
+mod link_events;
+mod maintenance;
 mod rate;
-mod reading;
 mod sending;
-mod upkeep;
-mod waiting;
+mod statistics;
 
 use std::collections::HashMap;
 use std::io;
@@ -25,9 +25,9 @@ use rustix::io::Errno;
 use self::rate::{Idle, RateMeter};
 use super::af_xdp::FrameSender;
 use super::counters::Counters;
-use super::followed_link::FollowedLink;
-use super::hop_pass::{HopPass, REFRESH_NS, set_targets};
+use super::hop_update::{HopUpdate, REFRESH_NS, set_targets};
 use super::hops::{HopOptions, NextHops};
+use super::link_monitor::LinkMonitor;
 use super::setup::{EchoSender, EchoSetup, check, refused, require_frames, require_mtu, room};
 use super::uplink_guard::{MAX_UPLINK_PPS, UplinkGuard};
 use super::waiting_probes::WaitingProbes;
@@ -60,7 +60,7 @@ pub(in crate::ping) struct XdpEngine {
     /// Whether there are requests of each family.
     families: [bool; 2],
     hops: NextHops,
-    link: FollowedLink,
+    link: LinkMonitor,
     epoll: OwnedFd,
     timer: Timer,
     changes: TargetChanges,
@@ -85,7 +85,7 @@ pub(in crate::ping) struct XdpEngine {
     resolved: HashMap<Probe, (IpAddr, MacAddress)>,
     /// What has just become known of neighbours: their address, or an error of the kernel.
     answers: Vec<(IpAddr, Result<MacAddress, i32>)>,
-    pass: HopPass,
+    pass: HopUpdate,
     local_drops: LocalDrops,
     /// Messages among which the ICMP errors were that are known.
     errors_seen: u64,
@@ -166,7 +166,7 @@ impl XdpEngine {
             frames,
             families,
             hops,
-            link: FollowedLink::new(netlink, &link, mac, is_single, guard),
+            link: LinkMonitor::new(netlink, &link, mac, is_single, guard),
             epoll,
             timer,
             changes,
@@ -184,7 +184,7 @@ impl XdpEngine {
             waiting: WaitingProbes::default(),
             resolved: HashMap::new(),
             answers: Vec::new(),
-            pass: HopPass {
+            pass: HopUpdate {
                 next: count,
                 is_due: false,
                 not_before_ns: 0,
@@ -348,7 +348,7 @@ impl XdpEngine {
             return Ok(None);
         }
         // Before anything is sent: without the interface, the kernel would refuse every probe.
-        self.read_news(now_ns);
+        self.read_notifications(now_ns);
         self.follow_link(now_ns)?;
         self.follow_uplinks(now_ns, observe);
         if now_ns >= self.duration_ns && !self.has_stopped_sending {
@@ -366,8 +366,8 @@ impl XdpEngine {
         self.follow_neighbours(now_ns, observe);
         let mut until_ns = now_ns;
         for _ in 0..BATCH {
-            if self.link.hold.is_held() {
-                until_ns = self.link.hold.end_ns();
+            if self.link.outage.is_held() {
+                until_ns = self.link.outage.end_ns();
                 break;
             }
             let next = if self.has_full_queue() {
@@ -395,12 +395,12 @@ impl XdpEngine {
                 return Ok(None);
             }
             until_ns = (end_ns + 1).min(now_ns + LAST_ANSWERS_NS);
-        } else if now_ns >= self.link.hold.end_ns() {
+        } else if now_ns >= self.link.outage.end_ns() {
             return Err(Errno::NETDOWN.into());
         }
-        let was_held = self.link.hold.is_held();
+        let was_held = self.link.outage.is_held();
         let upkeep_ns = self.keep_up(now_ns, observe);
-        let upkeep_ns = if was_held && !self.link.hold.is_held() {
+        let upkeep_ns = if was_held && !self.link.outage.is_held() {
             // Probes are due.
             now_ns
         } else {
@@ -414,7 +414,7 @@ impl XdpEngine {
         };
         let until_ns = until_ns.min(final_ns).min(end_ns).min(upkeep_ns);
         let now_ns = self.now_ns();
-        let idle = if self.link.hold.is_held() {
+        let idle = if self.link.outage.is_held() {
             Idle::Interface
         } else if self.has_full_queue() {
             Idle::Neighbours

@@ -9,9 +9,9 @@ use probe::NeighbourPace;
 use probe::targets::Targets;
 
 use super::hop_table::HopTable;
-use super::neighbours::{ASKED_AT_ONCE, MAX_ASKED, NeighbourNews, Neighbours};
+use super::neighbours::{ASKED_AT_ONCE, MAX_ASKED, NeighbourUpdate, Neighbours};
 use super::route_kind::RouteKind;
-use super::routes::{RouteNews, Routes};
+use super::routes::{RouteChanges, Routes};
 
 /// Hops that the kernel does not know any more are asked for again in turn: in each call this part of all, but at least and
 /// at most so many.
@@ -26,13 +26,13 @@ const LENT: u32 = (MAX_ASKED + ASKED_AT_ONCE) as u32;
 
 /// How a probe leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Way {
+pub(super) enum NextHopState {
     /// By its hop, whose MAC address is known.
-    Known,
+    Resolved,
     /// Once it is known who answers for this neighbour.
     Unresolved(IpAddr),
     /// Not: an error of the kernel.
-    None(i32),
+    Unreachable(i32),
 }
 
 /// What [`NextHops::look_up`] needs to know of a run.
@@ -201,24 +201,24 @@ impl NextHops {
 
     /// How probes leave to a target, whose address is `address` and whose hop is `hop`.
     #[inline]
-    pub fn way(
+    pub fn state(
         &mut self,
         hop: Option<u32>,
         targets: &Targets,
         target: u32,
         address: IpAddr,
-    ) -> Way {
+    ) -> NextHopState {
         let Some(hop) = hop.and_then(|hop| self.hops.get(hop)) else {
             return match self.kind(targets, target, address) {
-                RouteKind::OnLink { .. } => Way::Unresolved(address),
-                RouteKind::Local => Way::None(libc::EADDRNOTAVAIL),
-                _ => Way::None(libc::ENETUNREACH),
+                RouteKind::OnLink { .. } => NextHopState::Unresolved(address),
+                RouteKind::Local => NextHopState::Unreachable(libc::EADDRNOTAVAIL),
+                _ => NextHopState::Unreachable(libc::ENETUNREACH),
             };
         };
         match (hop.mac, hop.error) {
-            (Some(_), _) => Way::Known,
-            (None, None) => Way::Unresolved(hop.address),
-            (None, Some(error)) => Way::None(error),
+            (Some(_), _) => NextHopState::Resolved,
+            (None, None) => NextHopState::Unresolved(hop.address),
+            (None, Some(error)) => NextHopState::Unreachable(error),
         }
     }
 
@@ -280,17 +280,17 @@ impl NextHops {
     ) {
         let hops = &mut self.hops;
         let has_unconfirmed = &mut self.has_unconfirmed;
-        self.neighbours.follow(now_ns, is_held, |address, news| {
+        self.neighbours.follow(now_ns, is_held, |address, update| {
             let first = hops.first_of(address);
-            let answer = match news {
-                NeighbourNews::Known { mac, .. } => Some(Ok(mac)),
-                NeighbourNews::Silent => Some(Err(libc::EHOSTUNREACH)),
-                NeighbourNews::NoRoom => Some(Err(libc::ENOBUFS)),
-                NeighbourNews::Unlisted => None,
+            let answer = match update {
+                NeighbourUpdate::Resolved { mac, .. } => Some(Ok(mac)),
+                NeighbourUpdate::Failed => Some(Err(libc::EHOSTUNREACH)),
+                NeighbourUpdate::TableFull => Some(Err(libc::ENOBUFS)),
+                NeighbourUpdate::Removed => None,
             };
             if let Some(hop) = first.and_then(|first| hops.get_mut(first)) {
-                hop.is_listed = matches!(news, NeighbourNews::Known { .. });
-                hop.is_stale = matches!(news, NeighbourNews::Known { is_stale: true, .. });
+                hop.is_listed = matches!(update, NeighbourUpdate::Resolved { .. });
+                hop.is_stale = matches!(update, NeighbourUpdate::Resolved { is_stale: true, .. });
                 *has_unconfirmed |= !hop.is_listed || hop.is_stale;
             }
             let mut next = first;
@@ -356,7 +356,7 @@ impl NextHops {
     }
 
     /// As [`Routes::read_changes`].
-    pub fn read_changes(&mut self, added: impl FnMut(&Route)) -> RouteNews {
+    pub fn read_changes(&mut self, added: impl FnMut(&Route)) -> RouteChanges {
         self.routes.read_changes(added)
     }
 

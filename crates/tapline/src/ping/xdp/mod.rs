@@ -3,12 +3,12 @@
 mod af_xdp;
 mod counters;
 mod engine;
-mod followed_link;
-mod hop_pass;
 mod hop_table;
+mod hop_update;
 mod hops;
 mod intervals;
-mod link_hold;
+mod link_monitor;
+mod link_outage;
 mod neighbours;
 mod requests;
 mod route_kind;

@@ -1,7 +1,7 @@
 //! Neighbours, which the kernel resolves at a pace.
 //!
 //! ```text
-//! want ─▶ queue ─ as tokens permit ─▶ request to the kernel ─▶ notification ─▶ news
+//! want ─▶ queue ─ as tokens permit ─▶ request to the kernel ─▶ notification ─▶ update
 //!                                                               └▶ the entry is deleted again if it is not kept
 //! ```
 //!
@@ -29,15 +29,15 @@ const MAX_FULL_NS: u64 = 5_000_000_000;
 
 /// What has become known of a neighbour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum NeighbourNews {
+pub(super) enum NeighbourUpdate {
     /// Its MAC address; `is_stale` if the kernel has not confirmed it for a while.
-    Known { mac: MacAddress, is_stale: bool },
+    Resolved { mac: MacAddress, is_stale: bool },
     /// Nobody answers.
-    Silent,
+    Failed,
     /// The kernel's table has no room for it.
-    NoRoom,
+    TableFull,
     /// It is gone from the kernel's table.
-    Unlisted,
+    Removed,
 }
 
 /// A neighbour that the kernel is looking for.
@@ -57,7 +57,7 @@ pub(super) struct Neighbours {
     /// Neighbours that the kernel is to be asked for, and whether their entries stay.
     queue: VecDeque<(IpAddr, bool)>,
     /// What the kernel's table says of neighbours that it knows.
-    known: HashMap<IpAddr, NeighbourNews>,
+    known: HashMap<IpAddr, NeighbourUpdate>,
     /// Neighbours that were known when they were wanted.
     ready: Vec<(IpAddr, bool)>,
     asked: HashMap<IpAddr, Asked>,
@@ -132,16 +132,16 @@ impl Neighbours {
         &mut self,
         now_ns: u64,
         is_held: bool,
-        mut news: impl FnMut(IpAddr, NeighbourNews),
+        mut update: impl FnMut(IpAddr, NeighbourUpdate),
     ) {
-        self.read(&mut news);
+        self.read(&mut update);
         for (address, is_kept) in self.ready.drain(..) {
             match self.known.get(&address) {
-                Some(known) => news(address, *known),
+                Some(known) => update(address, *known),
                 None => self.queue.push_back((address, is_kept)),
             }
         }
-        self.give_up(now_ns, &mut news);
+        self.give_up(now_ns, &mut update);
         for _ in 0..ASKED_AT_ONCE {
             if is_held || self.next_request_ns() > now_ns {
                 break;
@@ -150,7 +150,7 @@ impl Neighbours {
                 break;
             };
             if !self.asked.contains_key(&address) {
-                self.ask(address, is_kept, now_ns, &mut news);
+                self.ask(address, is_kept, now_ns, &mut update);
             }
         }
     }
@@ -176,7 +176,7 @@ impl Neighbours {
         token_ns.max(self.paused_until_ns)
     }
 
-    fn read(&mut self, news: &mut impl FnMut(IpAddr, NeighbourNews)) {
+    fn read(&mut self, update: &mut impl FnMut(IpAddr, NeighbourUpdate)) {
         self.has_more = true;
         for _ in 0..READ_AT_ONCE {
             // A notification that cannot be decoded is skipped; the next ones keep the descriptor readable.
@@ -186,17 +186,17 @@ impl Neighbours {
             };
             match event {
                 Event::Added(entry) | Event::Changed { after: entry, .. } => {
-                    let news_of = entry.dst.zip(state(&entry));
-                    if let Some((address, what)) = news_of
+                    let update_of = entry.dst.zip(state(&entry));
+                    if let Some((address, what)) = update_of
                         && !self.deleted.contains(&address)
                     {
-                        if let NeighbourNews::Known { .. } = what {
+                        if let NeighbourUpdate::Resolved { .. } = what {
                             self.known.insert(address, what);
                         } else {
                             self.known.remove(&address);
                         }
                         self.settle(address, what);
-                        news(address, what);
+                        update(address, what);
                     }
                 }
                 Event::Removed(entry) => {
@@ -209,7 +209,7 @@ impl Neighbours {
                         self.queue.push_back((address, !asked.is_deleted));
                         self.return_token();
                     }
-                    news(address, NeighbourNews::Unlisted);
+                    update(address, NeighbourUpdate::Removed);
                 }
                 // Some notifications will not come.
                 Event::Overrun => self.deleted.clear(),
@@ -219,11 +219,11 @@ impl Neighbours {
     }
 
     /// Ends the wait for the kernel's answer, and deletes the entry if it does not stay.
-    fn settle(&mut self, address: IpAddr, what: NeighbourNews) {
+    fn settle(&mut self, address: IpAddr, what: NeighbourUpdate) {
         let Some(asked) = self.asked.remove(&address) else {
             return;
         };
-        if let NeighbourNews::Known { .. } = what {
+        if let NeighbourUpdate::Resolved { .. } = what {
             self.return_token();
         }
         if asked.is_deleted {
@@ -243,7 +243,7 @@ impl Neighbours {
     }
 
     /// Stops waiting for answers that are overdue.
-    fn give_up(&mut self, now_ns: u64, news: &mut impl FnMut(IpAddr, NeighbourNews)) {
+    fn give_up(&mut self, now_ns: u64, update: &mut impl FnMut(IpAddr, NeighbourUpdate)) {
         while let Some((at_ns, address)) = self.order.front().copied() {
             let asked = self.asked.get(&address);
             let is_waiting = asked.is_some_and(|asked| asked.at_ns == at_ns);
@@ -252,8 +252,8 @@ impl Neighbours {
             }
             self.order.pop_front();
             if is_waiting {
-                self.settle(address, NeighbourNews::Silent);
-                news(address, NeighbourNews::Silent);
+                self.settle(address, NeighbourUpdate::Failed);
+                update(address, NeighbourUpdate::Failed);
             }
         }
     }
@@ -263,7 +263,7 @@ impl Neighbours {
         address: IpAddr,
         is_kept: bool,
         now_ns: u64,
-        news: &mut impl FnMut(IpAddr, NeighbourNews),
+        update: &mut impl FnMut(IpAddr, NeighbourUpdate),
     ) {
         let entry = Neigh::on(self.link, address);
         let request = entry.clone().resolve(true);
@@ -273,27 +273,27 @@ impl Neighbours {
             Err(error) if error.errno() == Some(libc::ENOBUFS) => {
                 let since_ns = *self.table_full_since_ns.get_or_insert(now_ns);
                 if now_ns - since_ns > MAX_FULL_NS {
-                    news(address, NeighbourNews::NoRoom);
+                    update(address, NeighbourUpdate::TableFull);
                 } else {
                     self.queue.push_front((address, is_kept));
                     self.paused_until_ns = now_ns + FULL_PAUSE_NS;
                 }
                 return;
             }
-            Err(_) => return news(address, NeighbourNews::Silent),
+            Err(_) => return update(address, NeighbourUpdate::Failed),
         };
         self.table_full_since_ns = None;
         // The kernel reports no entry that needs no resolution, or that was there before.
         let known = self.netlink.get(&entry).ok();
         match known.as_ref().and_then(state) {
-            Some(NeighbourNews::Silent) if !is_new => {
+            Some(NeighbourUpdate::Failed) if !is_new => {
                 let _ = self.netlink.set(&request);
             }
             Some(what) => {
                 if is_new && !is_kept {
                     self.delete(address);
                 }
-                return news(address, what);
+                return update(address, what);
             }
             None => {}
         }
@@ -325,11 +325,11 @@ impl AsFd for Neighbours {
 }
 
 /// What an entry says; `None` while the kernel is looking for the neighbour.
-fn state(entry: &Neigh) -> Option<NeighbourNews> {
+fn state(entry: &Neigh) -> Option<NeighbourUpdate> {
     match entry.state {
         Some(NeighState::None | NeighState::Incomplete) | None => None,
-        Some(NeighState::Failed) => Some(NeighbourNews::Silent),
-        Some(state) => Some(NeighbourNews::Known {
+        Some(NeighState::Failed) => Some(NeighbourUpdate::Failed),
+        Some(state) => Some(NeighbourUpdate::Resolved {
             mac: entry.lladdr?.ethernet()?,
             is_stale: state == NeighState::Stale,
         }),

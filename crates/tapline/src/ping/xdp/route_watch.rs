@@ -14,7 +14,7 @@ const BUFFER_BYTES: usize = 32 * 1024;
 
 /// What a notification says.
 #[derive(Debug)]
-pub(super) enum RouteNotice {
+pub(super) enum RouteNotification {
     /// A route was added or changed.
     Route(Box<Route>),
     /// A route was removed.
@@ -26,7 +26,7 @@ pub(super) enum RouteNotice {
     /// Addresses or rules.
     Other,
     /// Notifications were lost: what has changed is in the kernel's tables only.
-    Lost,
+    Overrun,
 }
 
 /// The notifications.
@@ -53,32 +53,32 @@ impl RouteWatch {
     }
 
     /// Passes on the notifications since the last call.
-    pub fn read(&mut self, mut note: impl FnMut(RouteNotice)) {
+    pub fn read(&mut self, mut note: impl FnMut(RouteNotification)) {
         for _ in 0..MAX_READ {
             let bytes = match self.socket.receive(&mut self.buffer, Wait::No) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
                 Err(_) => {
-                    note(RouteNotice::Lost);
+                    note(RouteNotification::Overrun);
                     continue;
                 }
                 Ok(bytes) => bytes,
             };
             let Some(datagram) = self.buffer.get(..bytes) else {
-                note(RouteNotice::Lost);
+                note(RouteNotification::Overrun);
                 continue;
             };
             for message in messages(datagram) {
                 let Ok(message) = message else {
-                    note(RouteNotice::Lost);
+                    note(RouteNotification::Overrun);
                     break;
                 };
-                note(RouteNotice::of(message));
+                note(RouteNotification::of(message));
             }
         }
     }
 }
 
-impl RouteNotice {
+impl RouteNotification {
     fn of(message: Message<'_>) -> Self {
         let is = |types: netlink::MessageTypes| [types.new, types.del].contains(&message.kind);
         if is(Route::MESSAGES) {
@@ -89,7 +89,7 @@ impl RouteNotice {
                 Ok(Some(route)) => Self::Removed(Box::new(route)),
                 // Of another family.
                 Ok(None) => Self::Other,
-                Err(_) => Self::Lost,
+                Err(_) => Self::Overrun,
             };
         }
         if is(Link::MESSAGES) {

@@ -12,7 +12,7 @@ use netlink::{IfIndex, Link, Netlink, NetlinkError, Prefix, Route, RouteQuery, R
 
 use super::intervals::{IntervalKind, Intervals, Ranges, destination, may_be_divided, network};
 use super::route_kind::RouteKind;
-use super::route_watch::{RouteNotice, RouteWatch};
+use super::route_watch::{RouteNotification, RouteWatch};
 
 /// Targets whose routes are looked up one by one.
 const MAX_EXACT: u32 = 4096;
@@ -27,7 +27,7 @@ const MIN_LISTING_PAUSE_NS: u64 = 1_000_000_000;
 /// What notifications say, for those who follow more than the routes of the targets.
 #[derive(Clone, Copy, Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
-pub(super) struct RouteNews {
+pub(super) struct RouteChanges {
     /// Routes may have changed: the hops of all targets are to be assigned again.
     pub has_changed: bool,
     /// The interface of the run may have changed.
@@ -63,14 +63,14 @@ pub(super) struct Routes {
     pending: Pending,
     /// Before this time of the run, the routes are not listed again.
     list_after_ns: u64,
-    known: Known,
+    known: RouteCache,
     /// Number of lookups so far.
     lookups: u64,
 }
 
 /// What was looked up.
 #[derive(Debug)]
-enum Known {
+enum RouteCache {
     /// Of each address, with the number of changes before, or another one if it is to be looked up again.
     Addresses {
         kinds: HashMap<IpAddr, (u32, RouteKind)>,
@@ -87,12 +87,12 @@ impl Routes {
         let mut netlink = Netlink::open()?;
         let start_ns = monotonic_ns();
         let known = if targets <= MAX_EXACT {
-            Known::Addresses {
+            RouteCache::Addresses {
                 kinds: HashMap::new(),
                 changes: 0,
             }
         } else {
-            Known::Intervals(Intervals::read(&mut netlink, link)?)
+            RouteCache::Intervals(Intervals::read(&mut netlink, link)?)
         };
         Ok(Self {
             link,
@@ -107,37 +107,37 @@ impl Routes {
     }
 
     /// Reads what has changed since the last call. Calls `added` with each route that was added or changed.
-    pub fn read_changes(&mut self, mut added: impl FnMut(&Route)) -> RouteNews {
+    pub fn read_changes(&mut self, mut added: impl FnMut(&Route)) -> RouteChanges {
         let (link, pending) = (self.link, &mut self.pending);
-        let mut news = RouteNews::default();
+        let mut found = RouteChanges::default();
         self.watch.read(|notice| {
-            news.has_changed = true;
+            found.has_changed = true;
             match notice {
-                RouteNotice::Route(route) => {
+                RouteNotification::Route(route) => {
                     added(&route);
                     pending.has_divided |= may_be_divided(&route);
                     pending.add(destination(&route));
                 }
-                RouteNotice::Removed(route) => pending.add(destination(&route)),
-                RouteNotice::Link(about) => {
+                RouteNotification::Removed(route) => pending.add(destination(&route)),
+                RouteNotification::Link(about) => {
                     let own = about.filter(|about| about.index == Some(link));
-                    news.has_link_changed |= own.is_some();
-                    news.has_link_been_down |= own.is_some_and(|own| !is_up(&own));
-                    news.has_others_changed = true;
+                    found.has_link_changed |= own.is_some();
+                    found.has_link_been_down |= own.is_some_and(|own| !is_up(&own));
+                    found.has_others_changed = true;
                     pending.has_others = true;
                 }
-                RouteNotice::Nexthop => {
-                    news.has_others_changed = true;
+                RouteNotification::Nexthop => {
+                    found.has_others_changed = true;
                     pending.has_others = true;
                 }
-                RouteNotice::Other => pending.has_others = true,
-                RouteNotice::Lost => {
-                    news.is_lost = true;
+                RouteNotification::Other => pending.has_others = true,
+                RouteNotification::Overrun => {
+                    found.is_lost = true;
                     pending.is_incomplete = true;
                 }
             }
         });
-        news
+        found
     }
 
     /// Forgets what changes since the last call concern, so that the next questions reach the kernel. Returns when this is to be
@@ -145,11 +145,11 @@ impl Routes {
     pub fn forget(&mut self, now_ns: u64) -> Option<u64> {
         let pending = std::mem::take(&mut self.pending);
         let intervals = match &mut self.known {
-            Known::Addresses { changes, .. } if pending.concerns_all() => {
+            RouteCache::Addresses { changes, .. } if pending.concerns_all() => {
                 *changes = changes.wrapping_add(1);
                 return None;
             }
-            Known::Addresses { kinds, changes } => {
+            RouteCache::Addresses { kinds, changes } => {
                 let ranges = Ranges::of(&pending.changed);
                 let concerned = kinds
                     .iter_mut()
@@ -159,7 +159,7 @@ impl Routes {
                 }
                 return None;
             }
-            Known::Intervals(intervals) => intervals,
+            RouteCache::Intervals(intervals) => intervals,
         };
         if (pending.is_incomplete || intervals.is_grown()) && now_ns >= self.list_after_ns {
             let start_ns = monotonic_ns();
@@ -189,7 +189,7 @@ impl Routes {
     /// How `address` is reached.
     pub fn kind(&mut self, address: IpAddr) -> RouteKind {
         match &mut self.known {
-            Known::Addresses { kinds, changes } => {
+            RouteCache::Addresses { kinds, changes } => {
                 let changes = *changes;
                 let known = kinds.get(&address).copied();
                 if let Some((at, kind)) = known
@@ -199,7 +199,7 @@ impl Routes {
                 }
                 let before = known.map_or(RouteKind::None, |(_, kind)| kind);
                 let kind = self.look_up(address).unwrap_or(before);
-                if let Known::Addresses { kinds, .. } = &mut self.known {
+                if let RouteCache::Addresses { kinds, .. } = &mut self.known {
                     if kinds.len() >= MAX_KEPT {
                         kinds.clear();
                     }
@@ -207,7 +207,7 @@ impl Routes {
                 }
                 kind
             }
-            Known::Intervals(intervals) => match intervals.kind(address) {
+            RouteCache::Intervals(intervals) => match intervals.kind(address) {
                 Ok(IntervalKind::Same(kind)) => kind,
                 Ok(IntervalKind::Divided) => self.kind_of_network(address),
                 Err(first) => self.look_up_interval(first, address),
@@ -219,7 +219,7 @@ impl Routes {
     fn look_up_interval(&mut self, first: u128, address: IpAddr) -> RouteKind {
         let kind = self.look_up(address);
         let is_divided = kind.is_some() && self.is_divided(address);
-        let Known::Intervals(intervals) = &mut self.known else {
+        let RouteCache::Intervals(intervals) = &mut self.known else {
             return RouteKind::None;
         };
         if let Some(kind) = kind {
@@ -236,14 +236,14 @@ impl Routes {
 
     fn kind_of_network(&mut self, address: IpAddr) -> RouteKind {
         let network = network(address);
-        if let Known::Intervals(intervals) = &self.known
+        if let RouteCache::Intervals(intervals) = &self.known
             && let Some((known, kind)) = intervals.latest_divided
             && known == network
         {
             return kind;
         }
         let kind = self.look_up(address).unwrap_or(RouteKind::None);
-        if let Known::Intervals(intervals) = &mut self.known {
+        if let RouteCache::Intervals(intervals) = &mut self.known {
             intervals.latest_divided = Some((network, kind));
         }
         kind
@@ -252,8 +252,8 @@ impl Routes {
     /// Whether the route to `address` has several next hops, or a nexthop object, which may be a group.
     fn is_divided(&mut self, address: IpAddr) -> bool {
         let has_divided = match &self.known {
-            Known::Intervals(intervals) => intervals.has_divided,
-            Known::Addresses { .. } => false,
+            RouteCache::Intervals(intervals) => intervals.has_divided,
+            RouteCache::Addresses { .. } => false,
         };
         if !has_divided {
             return false;

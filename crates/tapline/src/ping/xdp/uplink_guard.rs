@@ -3,7 +3,7 @@
 use abi::clock::monotonic_ns;
 use netlink::{IfIndex, Link, Netlink, NetlinkError, Route};
 
-use super::routes::{RouteNews, listing_pause_ns};
+use super::routes::{RouteChanges, listing_pause_ns};
 use crate::send::Uplinks;
 
 /// Rate up to which an uplink may be used without consent, probes per second.
@@ -41,9 +41,9 @@ impl UplinkGuard {
     }
 
     /// Notes other changes.
-    pub fn note(&mut self, news: RouteNews) {
-        self.has_others |= news.has_others_changed;
-        self.is_lost |= news.is_lost;
+    pub fn note(&mut self, changes: RouteChanges) {
+        self.has_others |= changes.has_others_changed;
+        self.is_lost |= changes.is_lost;
     }
 
     /// Checks whether `link` has become an uplink, if that may have changed. New routes are checked immediately, other changes

@@ -7,7 +7,7 @@ use probe::{Probe, Prober, SendFailure};
 use rustix::io::Errno;
 
 use super::super::af_xdp::RequestAddresses;
-use super::super::hops::Way;
+use super::super::hops::NextHopState;
 use super::XdpEngine;
 use crate::ping::event::PingEvent;
 use crate::wait::wait;
@@ -42,9 +42,9 @@ impl XdpEngine {
         // One that is lent was of an earlier probe.
         let hop = self.echo.hop_of(probe.target);
         let targets = self.prober.targets();
-        match self.hops.way(hop, targets, probe.target, address) {
-            Way::Known => {}
-            Way::Unresolved(neighbour) => {
+        match self.hops.state(hop, targets, probe.target, address) {
+            NextHopState::Resolved => {}
+            NextHopState::Unresolved(neighbour) => {
                 // The route may have changed meanwhile, and with it the neighbour.
                 let known = known.filter(|(known, _)| *known == neighbour);
                 if !known.is_some_and(|(_, mac)| self.lend_hop(probe, address, mac, observe)) {
@@ -56,10 +56,10 @@ impl XdpEngine {
                 }
             }
             // Without its interface, a sweep has no routes.
-            Way::None(libc::ENETUNREACH) if self.waits_for_link(now_ns) => {
+            NextHopState::Unreachable(libc::ENETUNREACH) if self.waits_for_link(now_ns) => {
                 return self.put_back(probe);
             }
-            Way::None(error) => {
+            NextHopState::Unreachable(error) => {
                 self.rate.took(now_ns);
                 return self.refuse(probe, SendFailure::Refused, error, now_ns, observe);
             }

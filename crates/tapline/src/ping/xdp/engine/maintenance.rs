@@ -2,7 +2,7 @@
 
 use probe::Prober;
 
-use super::super::hop_pass::{HopPass, REFRESH_NS, set_targets};
+use super::super::hop_update::{HopUpdate, REFRESH_NS, set_targets};
 use super::super::uplink_guard::UplinkGuard;
 use super::XdpEngine;
 use crate::ping::event::{PingEvent, TargetChange};
@@ -60,7 +60,7 @@ impl XdpEngine {
     ) -> u64 {
         self.follow_routes(now_ns);
         // While the interface is down, nobody would answer.
-        let has_unconfirmed = self.hops.has_unconfirmed() && !self.link.hold.is_held();
+        let has_unconfirmed = self.hops.has_unconfirmed() && !self.link.outage.is_held();
         if now_ns >= self.next_refresh_ns && has_unconfirmed {
             self.hops.refresh();
             self.next_refresh_ns = now_ns + REFRESH_NS;
@@ -81,7 +81,7 @@ impl XdpEngine {
         } else {
             self.pass.next_ns(self.prober.targets().len())
         };
-        let neighbours_ns = self.hops.next_ns(self.link.hold.is_held());
+        let neighbours_ns = self.hops.next_ns(self.link.outage.is_held());
         let guard = self.link.guard.as_ref();
         let uplink_ns = guard.map_or(u64::MAX, UplinkGuard::next_ns);
         [self.next_tick_ns, refresh_ns, neighbours_ns, uplink_ns]
@@ -91,7 +91,7 @@ impl XdpEngine {
 
     /// Whether targets keep their hops although routes may have changed: those of a sweep while its interface is down.
     fn has_frozen_hops(&self) -> bool {
-        self.link.hold.is_held() && self.link.hold.is_down()
+        self.link.outage.is_held() && self.link.outage.is_down()
     }
 
     /// Writes the hops of some targets after routes have changed. A pass over all of them takes many calls.
@@ -105,7 +105,7 @@ impl XdpEngine {
                 return;
             }
             let again_ns = self.hops.forget_routes(now_ns);
-            self.pass = HopPass {
+            self.pass = HopUpdate {
                 next: 0,
                 is_due: again_ns.is_some(),
                 not_before_ns: again_ns.unwrap_or(0).max(now_ns + PASS_NS),
@@ -121,7 +121,7 @@ impl XdpEngine {
             self.pass.next = next;
         }
         if self.pass.next >= count && !self.pass.is_due {
-            self.link.hold.routes_known(!self.hops.is_empty());
+            self.link.outage.routes_known(!self.hops.is_empty());
         }
     }
 }

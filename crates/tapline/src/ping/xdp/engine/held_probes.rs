@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use netlink::MacAddress;
 use probe::{Probe, Prober, SendFailure};
 
-use super::super::hops::Way;
+use super::super::hops::NextHopState;
 use super::super::waiting_probes::MAX_WAITING;
 use super::XdpEngine;
 use crate::ping::event::PingEvent;
@@ -24,7 +24,7 @@ impl XdpEngine {
         observe: &mut impl FnMut(PingEvent, &Prober),
     ) {
         let (echo, answers) = (&mut self.echo, &mut self.answers);
-        let is_held = self.link.hold.is_held();
+        let is_held = self.link.outage.is_held();
         self.hops.follow(
             now_ns,
             is_held,
@@ -67,10 +67,10 @@ impl XdpEngine {
         let Some(address) = targets.address(probe.target) else {
             return false;
         };
-        match self.hops.way(hop, targets, probe.target, address) {
-            Way::Known => true,
-            Way::Unresolved(other) => other != neighbour,
-            Way::None(_) => false,
+        match self.hops.state(hop, targets, probe.target, address) {
+            NextHopState::Resolved => true,
+            NextHopState::Unresolved(other) => other != neighbour,
+            NextHopState::Unreachable(_) => false,
         }
     }
 

@@ -2,12 +2,12 @@
 
 use netlink::{IfIndex, Link, MacAddress, Netlink};
 
-use super::link_hold::LinkHold;
+use super::link_outage::LinkOutage;
 use super::uplink_guard::UplinkGuard;
 
 /// The interface of a run.
 #[derive(Debug)]
-pub struct FollowedLink {
+pub struct LinkMonitor {
     pub netlink: Netlink,
     pub index: IfIndex,
     /// The source MAC address of requests.
@@ -16,11 +16,11 @@ pub struct FollowedLink {
     pub is_unread: bool,
     /// The time of the round that last checked the interface because a probe was refused.
     pub checked_ns: u64,
-    pub hold: LinkHold,
+    pub outage: LinkOutage,
     pub guard: Option<UplinkGuard>,
 }
 
-impl FollowedLink {
+impl LinkMonitor {
     /// Follows `link`, which was read before notifications began, and so is read again.
     pub fn new(
         netlink: Netlink,
@@ -35,7 +35,7 @@ impl FollowedLink {
             mac,
             is_unread: true,
             checked_ns: u64::MAX,
-            hold: LinkHold::new(is_single),
+            outage: LinkOutage::new(is_single),
             guard,
         }
     }

@@ -3,7 +3,7 @@
 use bpf::EchoTotals;
 use probe::{CountedAnswers, NetworkError, OtherCounts};
 
-use super::upkeep::MAX_LIVE_TARGETS;
+use super::maintenance::MAX_LIVE_TARGETS;
 use super::{LAST_ANSWERS_NS, XdpEngine};
 
 impl XdpEngine {

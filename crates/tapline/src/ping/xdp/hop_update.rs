@@ -12,7 +12,7 @@ pub(super) const REFRESH_NS: u64 = 1_000_000_000;
 
 /// A pass over the targets that writes their hops, after routes have changed.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct HopPass {
+pub(super) struct HopUpdate {
     /// The next target of the pass; past the last one if there is none.
     pub next: u32,
     /// Whether another pass is to follow, and when that may begin.
@@ -20,7 +20,7 @@ pub(super) struct HopPass {
     pub not_before_ns: u64,
 }
 
-impl HopPass {
+impl HopUpdate {
     /// When to go on with it, for `count` targets.
     pub fn next_ns(self, count: u32) -> u64 {
         match (self.next < count, self.is_due) {

@@ -6,14 +6,14 @@ const MAX_HOLD_NS: u64 = 60_000_000_000;
 
 /// Whether a sweep waits. Times are nanoseconds of the run.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct LinkHold {
+pub(super) struct LinkOutage {
     /// Whether there is one probe to each target. Other runs do not wait: their targets are probed again.
     is_single: bool,
     is_up: bool,
     since_ns: Option<u64>,
 }
 
-impl LinkHold {
+impl LinkOutage {
     /// For a run whose interface is up.
     pub fn new(is_single: bool) -> Self {
         Self {
@@ -73,7 +73,7 @@ mod tests {
 
     #[test]
     fn a_sweep_waits_until_its_interface_is_up_and_reaches_targets() {
-        let mut hold = LinkHold::new(true);
+        let mut hold = LinkOutage::new(true);
         assert!(!hold.set_up(true, 5), "it was up");
         assert_eq!((hold.is_held(), hold.end_ns()), (false, u64::MAX));
         hold.set_up(false, 7);
@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn other_runs_do_not_wait() {
-        let mut hold = LinkHold::new(false);
+        let mut hold = LinkOutage::new(false);
         hold.note_down(1);
         assert!(!hold.set_up(false, 1));
         assert_eq!((hold.is_held(), hold.end_ns()), (false, u64::MAX));

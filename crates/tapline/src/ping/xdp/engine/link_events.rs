@@ -12,23 +12,23 @@ use crate::ping::event::PingEvent;
 
 impl XdpEngine {
     /// Reads what the kernel has notified of.
-    pub(super) fn read_news(&mut self, now_ns: u64) {
+    pub(super) fn read_notifications(&mut self, now_ns: u64) {
         let guard = &mut self.link.guard;
-        let news = self.hops.read_changes(|route| {
+        let changes = self.hops.read_changes(|route| {
             if let Some(guard) = guard {
                 guard.note_route(route);
             }
         });
-        if !news.has_changed {
+        if !changes.has_changed {
             return;
         }
         self.pass.is_due = true;
         if let Some(guard) = guard {
-            guard.note(news);
+            guard.note(changes);
         }
-        self.link.is_unread |= news.has_link_changed || news.is_lost;
-        if news.has_link_been_down {
-            self.link.hold.note_down(now_ns);
+        self.link.is_unread |= changes.has_link_changed || changes.is_lost;
+        if changes.has_link_been_down {
+            self.link.outage.note_down(now_ns);
         }
     }
 
@@ -54,7 +54,7 @@ impl XdpEngine {
             }
             self.link.mac = mac;
         }
-        if self.link.hold.set_up(is_up(&link), now_ns) {
+        if self.link.outage.set_up(is_up(&link), now_ns) {
             // Without the usual pause: the routes are looked up as soon as they are back.
             self.pass.not_before_ns = now_ns;
         }
@@ -64,13 +64,13 @@ impl XdpEngine {
     /// Whether a sweep waits for its interface. Asks the kernel whether that is up, once for each `now_ns`.
     pub(super) fn waits_for_link(&mut self, now_ns: u64) -> bool {
         if !self.is_single || self.link.checked_ns == now_ns {
-            return self.link.hold.is_held();
+            return self.link.outage.is_held();
         }
         self.link.checked_ns = now_ns;
-        self.read_news(now_ns);
+        self.read_notifications(now_ns);
         self.link.is_unread = true;
         // If it is gone, the next round ends the run.
-        self.follow_link(now_ns).is_err() || self.link.hold.is_held()
+        self.follow_link(now_ns).is_err() || self.link.outage.is_held()
     }
 
     /// Limits the rate once the interface has become an uplink.
