@@ -22,6 +22,6 @@ pub use memory::{pages, prefetch, region, ring_buffer};
 pub use processes::{executable, process, scheduling, signal};
 #[cfg(debug_assertions)]
 #[doc(hidden)]
-pub use security::takeover;
+pub use security::attacker;
 pub use security::{landlock, namespace, seccomp, user};
 pub use sockets::{datagram, packet, socket, timestamp, xdp};

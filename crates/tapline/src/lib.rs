@@ -118,7 +118,7 @@ pub mod filter {
 
 #[cfg(debug_assertions)]
 #[doc(hidden)]
-pub use abi::takeover;
+pub use abi::attacker;
 #[doc(hidden)]
 pub use abi::{seccomp, signal, user};
 

@@ -1,9 +1,9 @@
 //! What a process may do: namespaces, users, Landlock, seccomp.
 
+#[cfg(debug_assertions)]
+#[doc(hidden)]
+pub mod attacker;
 pub mod landlock;
 pub mod namespace;
 pub mod seccomp;
-#[cfg(debug_assertions)]
-#[doc(hidden)]
-pub mod takeover;
 pub mod user;

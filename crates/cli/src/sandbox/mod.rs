@@ -3,11 +3,11 @@
 //! Landlock leaves it the files that it named, and seccomp the system calls of its list (`calls`). Both hold for the calling
 //! thread and the threads that it starts from then on, until they end.
 
+#[cfg(debug_assertions)]
+mod attacker;
 mod calls;
 mod files;
 mod filters;
-#[cfg(debug_assertions)]
-mod takeover;
 #[cfg(debug_assertions)]
 mod variation;
 
@@ -187,7 +187,7 @@ impl Sandbox {
             self.restrict(quiet)?
         };
         #[cfg(debug_assertions)]
-        takeover::happen(self.calls.name);
+        attacker::act(self.calls.name);
         Ok(enforced)
     }
 

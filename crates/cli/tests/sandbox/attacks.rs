@@ -59,15 +59,15 @@ fn taken_over(act: &str, flags: &str) -> Vec<(String, ExitStatus, String)> {
         let line = format!("{} {flags}", line.replace("DIR", folder));
         let mut command = support::tapline(&scene.right, &line);
         command.env("PATH", &path);
-        command.env("TAPLINE_TEST_TAKEOVER", act);
+        command.env("TAPLINE_TEST_ATTACKER", act);
         // What an attacker gets in the program as it is.
         command.env_remove("TAPLINE_TEST_STRICT");
         if line.contains("--respond") || line.contains("serve") {
             // It has no end of its own.
-            command.env("TAPLINE_TEST_TAKEOVER_ENDS", "1");
+            command.env("TAPLINE_TEST_ATTACKER_ENDS", "1");
         }
         use_server(&mut command, "127.0.0.1");
-        command.envs(place.map(|place| ("TAPLINE_TEST_TAKEOVER_IN", place)));
+        command.envs(place.map(|place| ("TAPLINE_TEST_ATTACKER_IN", place)));
         let mut running = spawn(command);
         if place == Some(SERVE.name) {
             let to = running.ready()["listen"].as_str().map(str::to_owned);
@@ -78,7 +78,7 @@ fn taken_over(act: &str, flags: &str) -> Vec<(String, ExitStatus, String)> {
         }
         let ended = running.finish();
         let mut lines = ended.stderr.iter();
-        let got = lines.find_map(|line| line.strip_prefix("takeover: "));
+        let got = lines.find_map(|line| line.strip_prefix("attacker: "));
         let line = place.map_or_else(|| line.clone(), |place| format!("{place}: {line}"));
         (line, ended.status, got.unwrap_or_default().to_owned())
     };
@@ -112,7 +112,7 @@ fn an_attacker_opens_no_other_files_and_connects_to_nobody() {
     };
     fails("read /etc/shadow");
     fails("read /bin/sh");
-    fails("write /tmp/tapline-takeover");
+    fails("write /tmp/tapline-attacker");
     fails("connect 127.0.0.1:9");
     fails("call bpf");
     fails("call ioctl-tiocsti");
@@ -168,14 +168,14 @@ fn each_fatal_call_ends_the_process() {
     let mut numbers = Vec::new();
     for call in FATAL_CALLS {
         let mut command = command("explain /dev/null");
-        command.env("TAPLINE_TEST_TAKEOVER", format!("call {call}"));
+        command.env("TAPLINE_TEST_ATTACKER", format!("call {call}"));
         let ended = spawn(command).finish();
         assert_eq!(
             ended.status.signal(),
             Some(libc::SIGSYS),
             "{call}: {ended:?}"
         );
-        let mut known = tapline::takeover::CALLS.iter();
+        let mut known = tapline::attacker::CALLS.iter();
         numbers.extend(
             known
                 .find(|(name, _)| *name == call)
@@ -214,14 +214,14 @@ fn restores(flags: &str) -> (bool, bool) {
     let scene = Scene::new();
     let mut command = support::tapline(&scene.right, &format!("capture -i right0 --json {flags}"));
     command.env(
-        "TAPLINE_TEST_TAKEOVER",
+        "TAPLINE_TEST_ATTACKER",
         "read /proc/sys/kernel/random/boot_id",
     );
     let mut running = spawn(command);
     running.ready();
     // Bound: the error of a program that has ended.
     let got = loop {
-        if let Some(got) = running.error_line().strip_prefix("takeover: ") {
+        if let Some(got) = running.error_line().strip_prefix("attacker: ") {
             break got.to_owned();
         }
     };

@@ -43,8 +43,8 @@ fn waiting_for_signals_makes_the_calls_of_its_list() {
 fn taken_over(act: &str) -> (Ended, String) {
     let (ours, theirs) = UnixStream::pair().expect("a connection");
     let mut helper = command("process-helper");
-    helper.env("TAPLINE_TEST_TAKEOVER", act);
-    helper.env("TAPLINE_TEST_TAKEOVER_IN", PROCESSES.name);
+    helper.env("TAPLINE_TEST_ATTACKER", act);
+    helper.env("TAPLINE_TEST_ATTACKER_IN", PROCESSES.name);
     // What an attacker gets in the program as it is.
     helper.env_remove("TAPLINE_TEST_STRICT");
     helper.stdin(OwnedFd::from(theirs));
@@ -54,7 +54,7 @@ fn taken_over(act: &str) -> (Ended, String) {
     drop(ours);
     let ended = running.finish();
     let mut lines = ended.stderr.iter();
-    let got = lines.find_map(|line| line.strip_prefix("takeover: "));
+    let got = lines.find_map(|line| line.strip_prefix("attacker: "));
     let got = got.unwrap_or_default().to_owned();
     (ended, got)
 }

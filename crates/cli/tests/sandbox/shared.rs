@@ -136,11 +136,11 @@ fn the_calls_of_every_command_are_made() {
 #[track_caller]
 fn assert_taken(mut command: Command, rare: &[(&str, i64, &str)]) {
     let names: Vec<_> = rare.iter().map(|(name, ..)| *name).collect();
-    command.env("TAPLINE_TEST_TAKEOVER", format!("call {}", names.join(" ")));
+    command.env("TAPLINE_TEST_ATTACKER", format!("call {}", names.join(" ")));
     let ended = spawn(command).finish();
     ended.exit(0);
     for name in names {
-        let start = format!("takeover: {name}: ");
+        let start = format!("attacker: {name}: ");
         let mut lines = ended.stderr.iter();
         let line = lines.find(|line| line.starts_with(&start)).expect("a line");
         let is_missing = line.contains(&format!("code: {},", libc::ENOSYS));

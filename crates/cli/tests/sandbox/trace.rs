@@ -97,7 +97,7 @@ pub fn trace_panic(host: &Host, line: &str) -> Calls {
     let folder = tempfile::tempdir().expect("a folder");
     let log = folder.path().join("trace");
     let mut command = strace(host, line, folder.path(), &log);
-    command.env("TAPLINE_TEST_TAKEOVER", "panic");
+    command.env("TAPLINE_TEST_ATTACKER", "panic");
     // It prints paths relative to the current directory.
     command.env("RUST_BACKTRACE", "1");
     let ended = spawn(command).finish();

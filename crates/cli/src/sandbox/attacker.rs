@@ -8,23 +8,23 @@ use std::net::TcpStream;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-use tapline::takeover::attempt;
+use tapline::attacker::attempt;
 
 /// What the attacker does: `read PATH`, `write PATH`, `connect ADDRESS`, `exec PROGRAM`, `panic`, or `call NAME …` of some system
 /// calls.
-const ACT: &str = "TAPLINE_TEST_TAKEOVER";
+const ACT: &str = "TAPLINE_TEST_ATTACKER";
 
 /// Where: the name of a list of system calls. Everywhere but in [`BESIDE`] if it is missing.
-const PLACE: &str = "TAPLINE_TEST_TAKEOVER_IN";
+const PLACE: &str = "TAPLINE_TEST_ATTACKER_IN";
 
 /// Threads and processes beside the one that parses.
 const BESIDE: [&str; 3] = ["command", "processes", "signals"];
 
 /// Whether the program ends then.
-const ENDS: &str = "TAPLINE_TEST_TAKEOVER_ENDS";
+const ENDS: &str = "TAPLINE_TEST_ATTACKER_ENDS";
 
 /// Does it, and prints how it ended: a line for each call.
-pub fn happen(place: &str) {
+pub fn act(place: &str) {
     let Ok(act) = env::var(ACT) else {
         return;
     };
@@ -38,8 +38,8 @@ pub fn happen(place: &str) {
     if let Some(("call", names)) = act.split_once(' ') {
         for name in names.split(' ') {
             match attempt(name) {
-                Some(result) => eprintln!("takeover: {name}: {result:?}"),
-                None => eprintln!("takeover: {name}: unknown"),
+                Some(result) => eprintln!("attacker: {name}: {result:?}"),
+                None => eprintln!("attacker: {name}: unknown"),
             }
         }
         return end();
@@ -56,7 +56,7 @@ pub fn happen(place: &str) {
         None if act == "panic" => panic!("taken over"),
         _ => Err(io::ErrorKind::InvalidInput.into()),
     };
-    eprintln!("takeover: {result:?}");
+    eprintln!("attacker: {result:?}");
     end();
 }
 
