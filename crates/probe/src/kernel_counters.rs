@@ -55,6 +55,18 @@ impl Prober {
         }
     }
 
+    /// The slot up to which timeouts run. With several probes to each target, one that is held does not stop the time of
+    /// those behind it: an absent neighbour would fill the flight of all others. If it is sent after its timeout, it counts as
+    /// lost until its answer arrives.
+    #[inline]
+    pub(crate) fn timed_end(&self) -> u64 {
+        if self.kernel_counted.is_some() && !self.schedule.is_single() {
+            self.schedule.passed_end()
+        } else {
+            self.schedule.issued_end()
+        }
+    }
+
     /// When something of a target is final that ends or changes.
     pub fn next_final_ns(&self) -> Option<u64> {
         let ending = self.kernel_counted.as_ref()?.next_end_ns();
@@ -102,10 +114,7 @@ impl Prober {
         let overdue = if self.schedule.is_single() {
             0
         } else if many {
-            let in_flight = self
-                .schedule
-                .issued_end()
-                .saturating_sub(self.expired_slots);
+            let in_flight = self.timed_end().saturating_sub(self.expired_slots);
             self.statistics.total.pending().saturating_sub(in_flight)
         } else {
             let overdue = |target| self.overdue(target, &self.counts_without_overdue(target));
@@ -318,6 +327,48 @@ mod tests {
         assert!(prober.other_counts().unsent > unsent);
         assert!(prober.has_sent_all());
         assert!(!prober.resume(probe, 2_000_000_000), "it was withdrawn");
+    }
+
+    /// Far more rounds than fit into the flight. Compared with the rounds that the interval asks for.
+    #[test]
+    fn a_held_probe_does_not_stop_the_others() {
+        const ROUNDS: u64 = 1000;
+        let plan = ProbePlan {
+            interval_ns: 1_000_000,
+            rate_pps: None,
+            timeout_ns: 10_000_000,
+            ..ProbePlan::new(7, RunKey([1, 2]))
+        };
+        let mut builder = TargetsBuilder::default();
+        builder
+            .add("10.0.0.1-10.0.0.2", &mut NoResolver)
+            .expect("targets");
+        let targets = builder.build().expect("not too many");
+        let mut prober = Prober::with_kernel_counters(&plan, targets, 0).expect("a plan");
+        prober.read_from(Box::new(Silent));
+        let mut held = Vec::new();
+        for now_ns in (0..ROUNDS).map(|round| round * plan.interval_ns) {
+            prober.expire(now_ns, |_| {});
+            while let NextAction::Send(probe) = prober.next(now_ns) {
+                if probe.target == 0 {
+                    prober.hold(probe);
+                    held.push(probe);
+                } else {
+                    prober.sent(probe, now_ns);
+                }
+            }
+            assert!(!prober.has_full_flight());
+        }
+        let sent = prober.counts(1).sent;
+        assert!((ROUNDS - 1..=ROUNDS).contains(&sent), "{sent}");
+        assert_eq!(prober.counts(0).sent, 0);
+        // They are known however long they have waited.
+        let now_ns = ROUNDS * plan.interval_ns;
+        for probe in held {
+            assert!(prober.resume(probe, now_ns));
+            prober.not_sent(probe, crate::prober::SendFailure::Refused, now_ns);
+        }
+        assert!((ROUNDS - 1..=ROUNDS).contains(&prober.counts(0).local_drops));
     }
 
     #[test]

@@ -238,7 +238,7 @@ impl Prober {
     pub(crate) fn skip(&mut self, slot: Slot, now_ns: u64) {
         self.withdraw(slot);
         if self.unreported == 0 {
-            self.expiry.note(self.schedule.issued_end(), now_ns);
+            self.expiry.note(self.timed_end(), now_ns);
         }
     }
 
@@ -358,7 +358,7 @@ impl Prober {
         // If probes are deferred, finding the end takes a search, so not for every probe.
         let is_cheap = self.schedule.is_in_order();
         if self.unreported == 0 && (is_cheap || self.expiry.is_due(now_ns)) {
-            self.expiry.note(self.schedule.issued_end(), now_ns);
+            self.expiry.note(self.timed_end(), now_ns);
         }
     }
 
@@ -451,7 +451,7 @@ impl Prober {
             self.other_counts.unsent += 1;
         }
         if self.unreported == 0 {
-            self.expiry.note(self.schedule.issued_end(), now_ns);
+            self.expiry.note(self.timed_end(), now_ns);
         }
     }
 

@@ -142,6 +142,8 @@ impl Schedule {
 
     /// Adds targets, up to a total of `targets`. All slots before `expired` have expired.
     pub fn grow(&mut self, targets: u32, expired: u64) {
+        // Those that are held may have timed out.
+        let expired = expired.min(self.issued_end());
         self.epochs.grow(self.next_slot, targets.into(), expired);
         let round_ns = round_ns(self.interval_ns, self.rate_pps, targets);
         self.gap = gap(round_ns, targets);
@@ -429,6 +431,13 @@ impl Schedule {
         let requeued = self.requeued.iter().copied();
         let all = waiting.chain(held).chain(requeued);
         all.min().unwrap_or(self.next_slot)
+    }
+
+    /// As [`issued_end`](Self::issued_end), but slots that are held or requeued count as issued.
+    #[inline]
+    pub fn passed_end(&self) -> u64 {
+        let deferred = self.deferred.iter().map(|Reverse((_, slot))| *slot);
+        deferred.min().unwrap_or(self.next_slot)
     }
 
     /// Whether there is one probe to each target.
