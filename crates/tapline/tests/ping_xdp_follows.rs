@@ -299,3 +299,93 @@ fn a_sweep_waits_for_the_carrier() {
     assert_eq!((total.sent, total.local_drops), (1000, 0), "{summary}");
     assert!((1..1000).contains(&at_down), "{at_down}");
 }
+
+/// Adds the routes again that the kernel has removed with the interface, some time after it is up.
+fn restore(left: &Host, right: &Host) {
+    let mac = right.interface().mac;
+    for words in [
+        "-6 address replace fd00:1::1/64 dev left0 nodad".to_owned(),
+        format!("neighbour replace 10.1.0.2 lladdr {mac} dev left0"),
+        format!("neighbour replace fd00:1::2 lladdr {mac} dev left0"),
+        "route replace 10.2.0.0/24 via 10.1.0.2".into(),
+        "-6 route replace fd02::/64 via fd00:1::2".into(),
+    ] {
+        left.ip(&words);
+    }
+}
+
+/// The interface is down for some ticks, and the routes of three of the four targets are back later. No probe is refused, and the
+/// schedule goes on. The requests are those that the responder has counted.
+#[test]
+fn probes_wait_for_routes_that_come_back_after_the_interface() {
+    for path in PATHS {
+        let [left, right] = Net::new().pair();
+        for (family, network) in [("-4", "10.2.0.0/24"), ("-6", "fd02::/64")] {
+            right.ip(&format!("{family} route add local {network} dev lo"));
+        }
+        let options = tapline::ping::respond("right0").mode(XdpAttachMode::Native);
+        let responder = right.run(|| options.open()).unwrap();
+        restore(&left, &right);
+        let mut options = xdp(100);
+        options.send_path = path;
+        options.interval = Duration::from_millis(20);
+        options.gather = Duration::ZERO;
+        options.timeout = Duration::from_millis(500);
+        let mut ticks = 0;
+        let ping = open(&left, &options, "10.1.0.2 10.2.0.1 fd00:1::2 fd02::1");
+        let summary = complete(ping, |event, _| {
+            if matches!(event, PingEvent::Tick { .. }) {
+                ticks += 1;
+                match ticks {
+                    20 => drop(left.ip("link set left0 down")),
+                    40 => drop(left.ip("link set left0 up")),
+                    80 => restore(&left, &right),
+                    _ => {}
+                }
+            }
+        });
+        let total = summary.statistics.total();
+        assert_eq!((total.sent, total.local_drops), (400, 0), "{summary}");
+        assert_eq!(total.received + total.lost + total.late, 400, "{summary}");
+        let answered = responder.finish().unwrap().counts.answered;
+        // Only what was on its way when the interface went down is lost.
+        assert!(answered >= 400 - 8 && answered <= 400, "{answered}");
+        assert!(summary.duration < Duration::from_secs(5), "{summary}");
+    }
+}
+
+/// It stays down: probes are refused after three seconds, and those after that at once.
+#[test]
+fn probes_are_refused_if_the_interface_stays_down() {
+    let [left, right] = Net::new().pair();
+    let options = tapline::ping::respond("right0").mode(XdpAttachMode::Native);
+    let responder = right.run(|| options.open()).unwrap();
+    let mut options = xdp(250);
+    options.interval = Duration::from_millis(20);
+    options.timeout = Duration::from_millis(200);
+    let (mut ticks, mut first_refused) = (0, None);
+    let mut went_down = None;
+    let ping = open(&left, &options, "10.1.0.2");
+    let summary = complete(ping, |event, _| match event {
+        PingEvent::Tick { .. } => {
+            ticks += 1;
+            if ticks == 20 {
+                left.ip("link set left0 down");
+                went_down = Some(Instant::now());
+            }
+        }
+        PingEvent::NotSent { error, .. } => {
+            assert_eq!(error.raw_os_error(), Some(libc::ENETDOWN));
+            first_refused.get_or_insert_with(Instant::now);
+        }
+        _ => {}
+    });
+    let total = summary.statistics.total();
+    assert_eq!(total.sent + total.local_drops, 250, "{summary}");
+    assert_eq!(total.sent, total.received + total.lost, "{summary}");
+    assert!(total.local_drops > 150, "{summary}");
+    let waited = first_refused.expect("some") - went_down.expect("down");
+    let expected = Duration::from_millis(2900)..Duration::from_millis(3500);
+    assert!(expected.contains(&waited), "{waited:?}");
+    assert!(responder.finish().unwrap().counts.answered <= total.sent);
+}

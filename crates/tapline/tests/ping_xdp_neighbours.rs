@@ -414,3 +414,66 @@ fn a_probe_that_waits_follows_its_route() {
         assert_eq!(echoes_answered(&right)[0], 1);
     }
 }
+
+/// A thousand absent hosts and a host that has to be resolved, each probed ten times a second. The present one is the last of the
+/// list, so that its first request comes behind those to the others. Compared with the requests that its kernel counts.
+#[test]
+fn absent_hosts_do_not_hold_up_a_host_that_answers() {
+    const ABSENT: u32 = 1000;
+    const ROUNDS: u32 = 100;
+    let [left, right] = resolving_pair();
+    let _pass = pass_all(&right);
+    right.ip("route add local 10.96.9.9/32 dev lo");
+    let mut options = xdp(ROUNDS);
+    options.interval = Duration::from_millis(100);
+    options.gather = Duration::ZERO;
+    options.timeout = Duration::from_millis(500);
+    let ping = open(&left, &options, "10.96.0.0-10.96.3.231 10.96.9.9");
+    let summary = complete(ping, |_, _| {});
+    let statistics = &summary.statistics;
+    let own = statistics.counts(ABSENT);
+    assert_eq!(
+        (own.sent, own.received, own.local_drops),
+        (ROUNDS.into(), ROUNDS.into(), 0),
+        "{summary}"
+    );
+    assert_eq!(echoes_answered(&right)[0], u64::from(ROUNDS));
+    // All that was not sent has the error that raw sockets report.
+    let total = statistics.total();
+    assert_eq!(total.local_drops, u64::from(ABSENT * ROUNDS), "{summary}");
+    let drops: Vec<_> = summary.local_drops.iter().collect();
+    assert_eq!(drops.len(), 1, "{drops:?}");
+    assert_eq!(drops[0].0.raw_os_error(), Some(libc::EHOSTUNREACH));
+    // The schedule did not stop: its ten seconds, the timeout, and three seconds for the last probe to an absent host.
+    assert!(summary.duration < Duration::from_secs(15), "{summary}");
+    assert!(entries(&left).is_empty(), "none of so many stays");
+}
+
+/// An absent host is probed every 5 ms while the kernel looks for it, for longer than the schedule has probes in flight.
+#[test]
+fn an_absent_host_does_not_fill_the_flight() {
+    const ROUNDS: u32 = 400;
+    let [left, right] = resolving_pair();
+    let _pass = pass_all(&right);
+    let mut options = xdp(ROUNDS);
+    options.interval = Duration::from_millis(5);
+    options.timeout = Duration::from_millis(50);
+    let ping = open(&left, &options, "10.1.0.2 10.96.0.1");
+    let mut first = None;
+    let mut took = None;
+    let summary = complete(ping, |_, statistics| {
+        let sent = statistics.counts(0).sent;
+        if sent > 0 {
+            first.get_or_insert_with(Instant::now);
+        }
+        if sent == ROUNDS.into() {
+            took.get_or_insert_with(|| first.map(|first| first.elapsed()));
+        }
+    });
+    let [present, absent] = [0, 1].map(|target| summary.statistics.counts(target));
+    assert_eq!((present.sent, present.received), (400, 400), "{summary}");
+    assert_eq!((absent.sent, absent.local_drops), (0, 400), "{summary}");
+    // The present one has its interval while the kernel looks for the other one, which takes three seconds.
+    let took = took.flatten().expect("all were sent");
+    assert!(took < Duration::from_millis(2900), "{took:?}");
+}

@@ -30,7 +30,7 @@ use super::hops::{HopOptions, NextHops};
 use super::link_monitor::LinkMonitor;
 use super::setup::{EchoSender, EchoSetup, check, refused, require_frames, require_mtu, room};
 use super::uplink_guard::{MAX_UPLINK_PPS, UplinkGuard};
-use super::waiting_probes::WaitingProbes;
+use super::waiting_probes::{RoutelessProbes, WaitingProbes};
 use crate::ping::changes::{TargetChanges, TargetControl};
 use crate::ping::engine::{EngineState, probe_plan, require_memory};
 use crate::ping::error::{PingError, PingOperation, XdpRefusal, during};
@@ -81,6 +81,8 @@ pub(in crate::ping) struct XdpEngine {
     next_refresh_ns: u64,
     /// Probes that wait for their neighbours.
     waiting: WaitingProbes,
+    /// Probes that wait for their routes, after the interface was down.
+    routeless: RoutelessProbes,
     /// Neighbours that have become known of probes to targets without a hop of their own.
     resolved: HashMap<Probe, (IpAddr, MacAddress)>,
     /// What has just become known of neighbours: their address, or an error of the kernel.
@@ -182,6 +184,7 @@ impl XdpEngine {
             next_tick_ns: tick_ns.unwrap_or(u64::MAX),
             next_refresh_ns: REFRESH_NS,
             waiting: WaitingProbes::default(),
+            routeless: RoutelessProbes::default(),
             resolved: HashMap::new(),
             answers: Vec::new(),
             pass: HopUpdate {
@@ -364,6 +367,7 @@ impl XdpEngine {
             self.prober.expire(now_ns, |_| {});
         }
         self.follow_neighbours(now_ns, observe);
+        self.refuse_overdue(now_ns, observe);
         let mut until_ns = now_ns;
         for _ in 0..BATCH {
             if self.link.outage.is_held() {

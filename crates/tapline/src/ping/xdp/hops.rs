@@ -81,7 +81,7 @@ impl NextHops {
         let mut hops = Self {
             link,
             routes: Routes::open(link, source, targets.len())?,
-            neighbours: Neighbours::open(link, pace)?,
+            neighbours: Neighbours::open(link, pace, !is_single)?,
             hops: HopTable::new(u32::MAX - LENT),
             added: Vec::new(),
             is_single,
@@ -220,6 +220,11 @@ impl NextHops {
             (None, None) => NextHopState::Unresolved(hop.address),
             (None, Some(error)) => NextHopState::Unreachable(error),
         }
+    }
+
+    /// Whether probes can leave by some hop.
+    pub fn has_resolved(&self) -> bool {
+        self.hops.iter().any(|hop| hop.mac.is_some())
     }
 
     /// The MAC address of the hop, and the source of the requests by it.

@@ -1,16 +1,22 @@
-//! How long a sweep waits for its interface. Probes that were due meanwhile would count as not sent, and no run would send them
-//! again.
+//! How long probes wait for an interface that was down, and for the routes that come back after it.
+//!
+//! A sweep waits as a whole: probes that were due meanwhile would count as not sent, and no run would send them again. In other
+//! runs each probe waits for a few seconds, as for an unresolved neighbour, so that a short outage of the interface costs none.
 
 /// Maximum time that a sweep waits.
 const MAX_HOLD_NS: u64 = 60_000_000_000;
+/// How long probes wait for the interface after it has gone down, and for their routes after it has come up.
+const MAX_RECOVERY_NS: u64 = 3_000_000_000;
 
-/// Whether a sweep waits. Times are nanoseconds of the run.
+/// Whether the interface is down, and until when it is waited for. Times are nanoseconds of the run.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LinkOutage {
-    /// Whether there is one probe to each target. Other runs do not wait: their targets are probed again.
+    /// Whether there is one probe to each target.
     is_single: bool,
     is_up: bool,
+    /// Since when a sweep waits.
     since_ns: Option<u64>,
+    recovers_until_ns: u64,
 }
 
 impl LinkOutage {
@@ -20,6 +26,7 @@ impl LinkOutage {
             is_single,
             is_up: true,
             since_ns: None,
+            recovers_until_ns: 0,
         }
     }
 
@@ -28,15 +35,22 @@ impl LinkOutage {
         if self.is_single {
             self.since_ns.get_or_insert(now_ns);
         }
+        if self.is_up {
+            self.recovers_until_ns = now_ns + MAX_RECOVERY_NS;
+        }
     }
 
-    /// Notes whether the interface is up. Returns whether it has come up while the sweep waits.
+    /// Notes whether the interface is up. Returns whether it has come up.
     pub fn set_up(&mut self, is_up: bool, now_ns: u64) -> bool {
-        let was_up = std::mem::replace(&mut self.is_up, is_up);
         if !is_up {
             self.note_down(now_ns);
         }
-        self.is_held() && is_up && !was_up
+        let was_up = std::mem::replace(&mut self.is_up, is_up);
+        let has_come_up = is_up && !was_up;
+        if has_come_up {
+            self.recovers_until_ns = now_ns + MAX_RECOVERY_NS;
+        }
+        has_come_up
     }
 
     /// Whether the interface is down.
@@ -44,21 +58,37 @@ impl LinkOutage {
         !self.is_up
     }
 
-    /// Whether no probe is sent.
+    /// Whether no probe is sent: a sweep waits.
     #[inline]
     pub fn is_held(&self) -> bool {
         self.since_ns.is_some()
     }
 
-    /// Notes that all routes were looked up after the last change. Ends the wait if the interface is up and leads to targets
-    /// (`reaches_some`).
-    pub fn routes_known(&mut self, reaches_some: bool) {
-        if self.is_up && reaches_some {
-            self.since_ns = None;
+    /// Whether a probe without a route waits for one.
+    #[inline]
+    pub fn is_recovering(&self, now_ns: u64) -> bool {
+        now_ns < self.recovers_until_ns
+    }
+
+    /// Whether the kernel is not asked for neighbours: the interface is down, and probes wait for it.
+    pub fn pauses_neighbours(&self, now_ns: u64) -> bool {
+        self.is_held() || (self.is_down() && self.is_recovering(now_ns))
+    }
+
+    /// When probes without a route stop waiting.
+    pub fn recovery_end_ns(&self) -> u64 {
+        self.recovers_until_ns
+    }
+
+    /// Notes that all routes were looked up after the last change. Ends the wait of a sweep if the interface is up and leads to
+    /// targets (`reaches_some`). Other routes may follow.
+    pub fn routes_known(&mut self, reaches_some: bool, now_ns: u64) {
+        if self.is_up && reaches_some && self.since_ns.take().is_some() {
+            self.recovers_until_ns = now_ns + MAX_RECOVERY_NS;
         }
     }
 
-    /// When the sweep gives up.
+    /// When a sweep gives up.
     pub fn end_ns(&self) -> u64 {
         let end_ns = self
             .since_ns
@@ -73,35 +103,48 @@ mod tests {
 
     #[test]
     fn a_sweep_waits_until_its_interface_is_up_and_reaches_targets() {
-        let mut hold = LinkOutage::new(true);
-        assert!(!hold.set_up(true, 5), "it was up");
-        assert_eq!((hold.is_held(), hold.end_ns()), (false, u64::MAX));
-        hold.set_up(false, 7);
-        hold.routes_known(true);
-        assert!(hold.is_held() && hold.is_down());
-        assert!(hold.set_up(true, 8));
-        assert!(!hold.set_up(true, 9), "it has come up before");
-        hold.routes_known(false);
-        assert!(hold.is_held());
+        let mut outage = LinkOutage::new(true);
+        assert!(!outage.set_up(true, 5), "it was up");
+        assert_eq!((outage.is_held(), outage.end_ns()), (false, u64::MAX));
+        outage.set_up(false, 7);
+        outage.routes_known(true, 7);
+        assert!(outage.is_held() && outage.is_down());
+        assert!(outage.set_up(true, 8));
+        assert!(!outage.set_up(true, 9), "it has come up before");
+        outage.routes_known(false, 9);
+        assert!(outage.is_held());
         // The time counts from the first failure.
-        hold.set_up(false, 10);
-        assert_eq!(hold.end_ns(), 60_000_000_007);
-        hold.set_up(true, 11);
-        hold.routes_known(true);
-        assert_eq!((hold.is_held(), hold.end_ns()), (false, u64::MAX));
+        outage.set_up(false, 10);
+        assert_eq!(outage.end_ns(), 60_000_000_007);
+        outage.set_up(true, 11);
+        outage.routes_known(true, 12);
+        assert_eq!((outage.is_held(), outage.end_ns()), (false, u64::MAX));
+        // Targets whose routes come back later.
+        assert!(outage.is_recovering(3_000_000_011));
+        assert!(!outage.is_recovering(3_000_000_012));
         // It was down between two looks.
-        hold.note_down(12);
-        assert!(hold.is_held() && !hold.is_down());
-        hold.routes_known(true);
-        assert!(!hold.is_held());
+        outage.note_down(12);
+        assert!(outage.is_held() && !outage.is_down());
+        outage.routes_known(true, 13);
+        assert!(!outage.is_held());
     }
 
     #[test]
-    fn other_runs_do_not_wait() {
-        let mut hold = LinkOutage::new(false);
-        hold.note_down(1);
-        assert!(!hold.set_up(false, 1));
-        assert_eq!((hold.is_held(), hold.end_ns()), (false, u64::MAX));
-        assert!(!hold.set_up(true, 2));
+    fn probes_of_other_runs_wait_for_some_time_after_each_change() {
+        let mut outage = LinkOutage::new(false);
+        assert!(!outage.is_recovering(0));
+        assert!(!outage.set_up(false, 1));
+        assert_eq!((outage.is_held(), outage.end_ns()), (false, u64::MAX));
+        assert!(outage.is_recovering(3_000_000_000));
+        // It stays down: its notifications do not prolong the wait.
+        outage.note_down(2_000_000_000);
+        assert!(!outage.set_up(false, 2_000_000_000));
+        assert!(!outage.is_recovering(3_000_000_001));
+        assert!(outage.set_up(true, 9_000_000_000));
+        assert!(outage.is_recovering(11_999_999_999));
+        assert_eq!(outage.recovery_end_ns(), 12_000_000_000);
+        // Down and up again between two looks.
+        outage.note_down(10_000_000_000);
+        assert_eq!(outage.recovery_end_ns(), 13_000_000_000);
     }
 }

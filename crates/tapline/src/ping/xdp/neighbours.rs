@@ -1,12 +1,17 @@
 //! Neighbours, which the kernel resolves at a pace.
 //!
 //! ```text
-//! want ─▶ queue ─ as tokens permit ─▶ request to the kernel ─▶ notification ─▶ update
-//!                                                               └▶ the entry is deleted again if it is not kept
+//!           ┌────────── after its turn, if others wait ◀──────────┐
+//! want ─▶ queues ─ as tokens permit ─▶ request to the kernel ─────┴─▶ notification ─▶ update
+//!                                                                └▶ the entry is deleted again if it is not kept
 //! ```
 //!
 //! The kernel's table holds 1024 neighbours by default (`gc_thresh3`), of all network namespaces together. So entries that
 //! were made here for many neighbours are deleted as soon as their answer is known.
+//!
+//! A host that is present answers within milliseconds. The kernel gives up one that is absent after three seconds. So that absent
+//! ones do not hold up the others, a request has a turn of a quarter of a second while neighbours wait that have had no more turns.
+//! Then it joins the queue again. After two turns it keeps its place until the kernel has given up.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::net::IpAddr;
@@ -17,7 +22,7 @@ use probe::NeighbourPace;
 
 /// Neighbours that the kernel looks for at a time, at most, whatever the pace.
 pub(super) const MAX_ASKED: usize = 4096;
-/// Requests of one call.
+/// Requests of one call, and turns that one call ends.
 pub(super) const ASKED_AT_ONCE: usize = 64;
 /// Notifications that one call reads.
 const READ_AT_ONCE: usize = 4096;
@@ -26,6 +31,11 @@ const MAX_WAIT_NS: u64 = 10_000_000_000;
 /// Pause while the kernel's table is full, and how long it may be full before neighbours count as unresolved.
 const FULL_PAUSE_NS: u64 = 100_000_000;
 const MAX_FULL_NS: u64 = 5_000_000_000;
+/// How long a request keeps its place while others wait, and how many such turns it has. In one turn, the kernel sends one of the
+/// three solicitations that a token stands for, as long as `retrans_time_ms` is longer.
+const TURN_NS: u64 = 250_000_000;
+const MAX_TURNS: u8 = 2;
+const SOLICITATIONS: u64 = 3;
 
 /// What has become known of a neighbour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,12 +50,23 @@ pub(super) enum NeighbourUpdate {
     Removed,
 }
 
+/// A neighbour that the kernel is to look for.
+#[derive(Clone, Copy, Debug)]
+struct Request {
+    address: IpAddr,
+    /// Whether its entry stays in the kernel's table.
+    is_kept: bool,
+    /// Turns that it has had.
+    turns: u8,
+}
+
 /// A neighbour that the kernel is looking for.
 #[derive(Clone, Copy, Debug)]
 struct Asked {
     at_ns: u64,
     /// Whether its entry was made here, and is deleted when the answer is known.
     is_deleted: bool,
+    turns: u8,
 }
 
 /// The neighbours on an interface.
@@ -54,18 +75,25 @@ pub(super) struct Neighbours {
     link: IfIndex,
     netlink: Netlink,
     watch: Watch<Neigh>,
-    /// Neighbours that the kernel is to be asked for, and whether their entries stay.
-    queue: VecDeque<(IpAddr, bool)>,
+    /// Neighbours that the kernel was not asked for yet, and those that have had turns.
+    queue: VecDeque<Request>,
+    again: VecDeque<Request>,
+    /// The addresses in both.
+    queued: HashSet<IpAddr>,
     /// What the kernel's table says of neighbours that it knows.
     known: HashMap<IpAddr, NeighbourUpdate>,
     /// Neighbours that were known when they were wanted.
-    ready: Vec<(IpAddr, bool)>,
+    ready: Vec<Request>,
     asked: HashMap<IpAddr, Asked>,
     /// When each of them was asked for, in order; also of some that are known by now.
     order: VecDeque<(u64, IpAddr)>,
-    /// Neighbours whose entries were deleted here. Notifications of them are ignored until that of the deletion: before the
-    /// kernel deletes an entry, it reports it as failed (`neigh_delete`, net/core/neighbour.c).
-    deleted: HashSet<IpAddr>,
+    /// The same of those whose turn may end.
+    turns: VecDeque<(u64, IpAddr)>,
+    /// Whether requests have turns.
+    has_turns: bool,
+    /// Neighbours whose entries were deleted here, and how often. Notifications of them are ignored until that of the last
+    /// deletion: before the kernel deletes an entry, it reports it as failed (`neigh_delete`, net/core/neighbour.c).
+    deleted: HashMap<IpAddr, u32>,
     /// The token bucket: time for a token and for all, and when it will be full.
     each_ns: u64,
     burst_ns: u64,
@@ -78,18 +106,23 @@ pub(super) struct Neighbours {
 }
 
 impl Neighbours {
-    /// The neighbours on `link`. The first [`follow`](Self::follow) reports the kernel's table.
-    pub fn open(link: IfIndex, pace: NeighbourPace) -> Result<Self, NetlinkError> {
+    /// The neighbours on `link`. The first [`follow`](Self::follow) reports the kernel's table. `has_turns` says that probes to
+    /// those that answer must not wait for others.
+    pub fn open(link: IfIndex, pace: NeighbourPace, has_turns: bool) -> Result<Self, NetlinkError> {
         Ok(Self {
             link,
             netlink: Netlink::open()?,
             watch: Watch::open(Neigh::new().dev(link))?,
             queue: VecDeque::new(),
+            again: VecDeque::new(),
+            queued: HashSet::new(),
             known: HashMap::new(),
             ready: Vec::new(),
             asked: HashMap::new(),
             order: VecDeque::new(),
-            deleted: HashSet::new(),
+            turns: VecDeque::new(),
+            has_turns,
+            deleted: HashMap::new(),
             each_ns: pace.time_ns / u64::from(pace.most.max(1)),
             burst_ns: pace.time_ns,
             full_ns: 0,
@@ -102,18 +135,25 @@ impl Neighbours {
     /// Asks the kernel for a neighbour when its turn comes, unless it is known. A gateway has its turn before others: many
     /// targets may wait for it. The entry stays in the kernel's table if `is_kept`.
     pub fn want(&mut self, address: IpAddr, is_kept: bool, is_gateway: bool) {
+        let request = Request {
+            address,
+            is_kept,
+            turns: 0,
+        };
         if self.known.contains_key(&address) {
-            self.ready.push((address, is_kept));
-        } else if is_gateway {
-            self.queue.push_front((address, is_kept));
-        } else {
-            self.queue.push_back((address, is_kept));
+            self.ready.push(request);
+        } else if !self.asked.contains_key(&address) && self.queued.insert(address) {
+            if is_gateway {
+                self.queue.push_front(request);
+            } else {
+                self.queue.push_back(request);
+            }
         }
     }
 
     /// Whether no neighbour waits for its turn.
     pub fn is_idle(&self) -> bool {
-        self.queue.is_empty()
+        self.queue.is_empty() && self.again.is_empty()
     }
 
     /// Has the kernel confirm a stale neighbour, as packets to it would.
@@ -135,23 +175,77 @@ impl Neighbours {
         mut update: impl FnMut(IpAddr, NeighbourUpdate),
     ) {
         self.read(&mut update);
-        for (address, is_kept) in self.ready.drain(..) {
-            match self.known.get(&address) {
-                Some(known) => update(address, *known),
-                None => self.queue.push_back((address, is_kept)),
+        for request in std::mem::take(&mut self.ready) {
+            match self.known.get(&request.address) {
+                Some(known) => update(request.address, *known),
+                None => self.put_back(request),
             }
         }
         self.give_up(now_ns, &mut update);
+        self.forget_settled_turns();
         for _ in 0..ASKED_AT_ONCE {
-            if is_held || self.next_request_ns() > now_ns {
+            if is_held {
                 break;
             }
-            let Some((address, is_kept)) = self.queue.pop_front() else {
+            if self.next_request_ns() > now_ns {
+                if !self.end_turn(now_ns) {
+                    break;
+                }
+                continue;
+            }
+            let Some(request) = self.queue.pop_front().or_else(|| self.again.pop_front()) else {
                 break;
             };
-            if !self.asked.contains_key(&address) {
-                self.ask(address, is_kept, now_ns, &mut update);
+            self.queued.remove(&request.address);
+            if !self.asked.contains_key(&request.address) {
+                self.ask(request, now_ns, &mut update);
             }
+        }
+    }
+
+    /// Queues a request behind those of neighbours that were not asked for yet.
+    fn put_back(&mut self, request: Request) {
+        if self.queued.insert(request.address) {
+            self.again.push_back(request);
+        }
+    }
+
+    /// Ends the oldest turn if it is over and a neighbour waits that has had no more turns. Returns whether one has ended.
+    fn end_turn(&mut self, now_ns: u64) -> bool {
+        let next = self.queue.front().or_else(|| self.again.front());
+        let Some(next) = next.copied() else {
+            return false;
+        };
+        self.forget_settled_turns();
+        let Some((at_ns, address)) = self.turns.front().copied() else {
+            return false;
+        };
+        let turns = self.asked.get(&address).map_or(0, |asked| asked.turns);
+        if at_ns + TURN_NS > now_ns || next.turns > turns {
+            return false;
+        }
+        self.turns.pop_front();
+        self.asked.remove(&address);
+        self.delete(address);
+        // One of the solicitations was sent.
+        let unused_ns = self.each_ns / SOLICITATIONS * (SOLICITATIONS - 1);
+        self.full_ns = self.full_ns.saturating_sub(unused_ns);
+        self.put_back(Request {
+            address,
+            is_kept: false,
+            turns: turns + 1,
+        });
+        true
+    }
+
+    /// Forgets the oldest turns of neighbours that the kernel has answered for.
+    fn forget_settled_turns(&mut self) {
+        while let Some((at_ns, address)) = self.turns.front() {
+            let asked = self.asked.get(address);
+            if asked.is_some_and(|asked| asked.at_ns == *at_ns) {
+                return;
+            }
+            self.turns.pop_front();
         }
     }
 
@@ -165,11 +259,26 @@ impl Neighbours {
         if is_held {
             return expiry_ns;
         }
-        self.next_request_ns().min(expiry_ns)
+        self.next_request_ns()
+            .min(self.next_turn_ns())
+            .min(expiry_ns)
+    }
+
+    /// When the oldest turn is over, if a neighbour waits for it.
+    fn next_turn_ns(&self) -> u64 {
+        let next = self.queue.front().or_else(|| self.again.front());
+        let oldest = next.zip(self.turns.front());
+        let Some((next, (at_ns, address))) = oldest else {
+            return u64::MAX;
+        };
+        match self.asked.get(address) {
+            Some(asked) if next.turns <= asked.turns => at_ns + TURN_NS,
+            _ => u64::MAX,
+        }
     }
 
     fn next_request_ns(&self) -> u64 {
-        if self.queue.is_empty() || self.asked.len() >= MAX_ASKED {
+        if self.is_idle() || self.asked.len() >= MAX_ASKED {
             return u64::MAX;
         }
         let token_ns = (self.full_ns + self.each_ns).saturating_sub(self.burst_ns);
@@ -188,7 +297,7 @@ impl Neighbours {
                 Event::Added(entry) | Event::Changed { after: entry, .. } => {
                     let update_of = entry.dst.zip(state(&entry));
                     if let Some((address, what)) = update_of
-                        && !self.deleted.contains(&address)
+                        && !self.deleted.contains_key(&address)
                     {
                         if let NeighbourUpdate::Resolved { .. } = what {
                             self.known.insert(address, what);
@@ -203,10 +312,14 @@ impl Neighbours {
                     let Some(address) = entry.dst else { continue };
                     self.known.remove(&address);
                     // If it was not deleted here, somebody has emptied the table meanwhile.
-                    if !self.deleted.remove(&address)
+                    if !self.note_deletion(address)
                         && let Some(asked) = self.asked.remove(&address)
                     {
-                        self.queue.push_back((address, !asked.is_deleted));
+                        self.put_back(Request {
+                            address,
+                            is_kept: !asked.is_deleted,
+                            turns: asked.turns,
+                        });
                         self.return_token();
                     }
                     update(address, NeighbourUpdate::Removed);
@@ -238,8 +351,20 @@ impl Neighbours {
     fn delete(&mut self, address: IpAddr) {
         // The kernel may have deleted it before.
         if self.netlink.del(&Neigh::on(self.link, address)).is_ok() {
-            self.deleted.insert(address);
+            *self.deleted.entry(address).or_default() += 1;
         }
+    }
+
+    /// Notes a notification that an entry was deleted. Returns whether it was deleted here.
+    fn note_deletion(&mut self, address: IpAddr) -> bool {
+        let Some(times) = self.deleted.get_mut(&address) else {
+            return false;
+        };
+        *times -= 1;
+        if *times == 0 {
+            self.deleted.remove(&address);
+        }
+        true
     }
 
     /// Stops waiting for answers that are overdue.
@@ -260,11 +385,13 @@ impl Neighbours {
 
     fn ask(
         &mut self,
-        address: IpAddr,
-        is_kept: bool,
+        asked_for: Request,
         now_ns: u64,
         update: &mut impl FnMut(IpAddr, NeighbourUpdate),
     ) {
+        let Request {
+            address, is_kept, ..
+        } = asked_for;
         let entry = Neigh::on(self.link, address);
         let request = entry.clone().resolve(true);
         let is_new = match self.netlink.add(&request) {
@@ -275,7 +402,8 @@ impl Neighbours {
                 if now_ns - since_ns > MAX_FULL_NS {
                     update(address, NeighbourUpdate::TableFull);
                 } else {
-                    self.queue.push_front((address, is_kept));
+                    self.queued.insert(address);
+                    self.queue.push_front(asked_for);
                     self.paused_until_ns = now_ns + FULL_PAUSE_NS;
                 }
                 return;
@@ -302,7 +430,11 @@ impl Neighbours {
         let asked = Asked {
             at_ns: now_ns,
             is_deleted: is_new && !is_kept,
+            turns: asked_for.turns,
         };
+        if self.has_turns && asked.is_deleted && asked.turns < MAX_TURNS {
+            self.turns.push_back((now_ns, address));
+        }
         self.asked.insert(address, asked);
     }
 }

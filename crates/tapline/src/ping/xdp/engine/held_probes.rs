@@ -1,4 +1,8 @@
-//! Probes that wait for their neighbours, and go on.
+//! Probes that wait for their neighbours or routes, and go on.
+//!
+//! In a sweep, each probe waits until its neighbour is known: no other one follows it. In other runs, targets whose neighbours are
+//! known must not wait for others. So if too many probes wait, those that have waited longest are refused, mostly those of absent
+//! hosts.
 
 use std::net::IpAddr;
 
@@ -6,14 +10,144 @@ use netlink::MacAddress;
 use probe::{Probe, Prober, SendFailure};
 
 use super::super::hops::NextHopState;
-use super::super::waiting_probes::MAX_WAITING;
 use super::XdpEngine;
 use crate::ping::event::PingEvent;
 
+/// Probes that wait at most, for their neighbours, their routes, or the rate after that: all hosts of a /16, or many probes of a
+/// fast run. Each takes about 200 bytes.
+const MAX_WAITING: usize = 65_536;
+/// Maximum time that a probe waits for its route, and unless it is one of a sweep for its neighbour: as long as the kernel waits
+/// by default (`mcast_solicit`, `retrans_time_ms`).
+const MAX_WAIT_NS: u64 = 3_000_000_000;
+
 impl XdpEngine {
-    /// Whether so many probes wait that no other one is taken.
+    fn has_max_waiting(&self) -> bool {
+        self.waiting.len() + self.routeless.len() + self.prober.requeued() >= MAX_WAITING
+    }
+
+    /// Whether so many probes wait that no other one is taken. In a run with several probes to each target only if that holds up
+    /// none: no neighbour is known.
     pub(super) fn has_full_queue(&self) -> bool {
-        self.waiting.len() + self.prober.requeued() >= MAX_WAITING
+        self.has_max_waiting() && (self.is_single || !self.hops.has_resolved())
+    }
+
+    /// Lets a probe wait until it is known who answers for its neighbour.
+    pub(super) fn wait_for_neighbour(
+        &mut self,
+        probe: Probe,
+        neighbour: IpAddr,
+        now_ns: u64,
+        observe: &mut impl FnMut(PingEvent, &Prober),
+    ) {
+        self.make_room(now_ns, observe);
+        self.prober.hold(probe);
+        if self.waiting.add(neighbour, probe, now_ns) {
+            self.hops.want(neighbour);
+        }
+    }
+
+    /// Lets a probe wait for its route, which may be back soon.
+    pub(super) fn wait_for_route(
+        &mut self,
+        probe: Probe,
+        now_ns: u64,
+        observe: &mut impl FnMut(PingEvent, &Prober),
+    ) {
+        self.make_room(now_ns, observe);
+        self.prober.hold(probe);
+        self.routeless.add(now_ns, probe);
+    }
+
+    /// Refuses a probe that has waited longest, if too many wait. A sweep takes no other one then.
+    fn make_room(&mut self, now_ns: u64, observe: &mut impl FnMut(PingEvent, &Prober)) {
+        if self.is_single || !self.has_max_waiting() {
+            return;
+        }
+        if let Some(probe) = self.waiting.pop_since(now_ns) {
+            self.refuse_held(probe, libc::EHOSTUNREACH, now_ns, observe);
+        } else if let Some(probe) = self.routeless.pop_since(now_ns) {
+            self.refuse_held(probe, self.routeless_error(), now_ns, observe);
+        }
+    }
+
+    /// Refuses the probes that have waited too long.
+    pub(super) fn refuse_overdue(
+        &mut self,
+        now_ns: u64,
+        observe: &mut impl FnMut(PingEvent, &Prober),
+    ) {
+        let overdue_ns = now_ns.checked_sub(MAX_WAIT_NS);
+        if let Some(since_ns) = overdue_ns.filter(|_| !self.is_single) {
+            while let Some(probe) = self.waiting.pop_since(since_ns) {
+                self.refuse_held(probe, libc::EHOSTUNREACH, now_ns, observe);
+            }
+        }
+        let is_recovering = self.link.outage.is_recovering(now_ns);
+        let since_ns = if is_recovering {
+            overdue_ns
+        } else {
+            Some(now_ns)
+        };
+        let Some(since_ns) = since_ns else { return };
+        while let Some(probe) = self.routeless.pop_since(since_ns) {
+            self.refuse_held(probe, self.routeless_error(), now_ns, observe);
+        }
+    }
+
+    /// Why a probe without a route is not sent.
+    fn routeless_error(&self) -> i32 {
+        if self.link.outage.is_down() {
+            libc::ENETDOWN
+        } else {
+            libc::ENETUNREACH
+        }
+    }
+
+    /// When the next probe has waited too long.
+    pub(super) fn next_overdue_ns(&self) -> u64 {
+        let waiting = self.waiting.since_ns().filter(|_| !self.is_single);
+        let waiting_ns = waiting.map_or(u64::MAX, |since_ns| since_ns + MAX_WAIT_NS);
+        let routeless = self.routeless.since_ns();
+        let routeless_ns = routeless.map_or(u64::MAX, |since_ns| {
+            let end_ns = self.link.outage.recovery_end_ns();
+            end_ns.min(since_ns + MAX_WAIT_NS)
+        });
+        waiting_ns.min(routeless_ns)
+    }
+
+    /// Lets the probes go on whose routes are back.
+    pub(super) fn resume_routeless(&mut self) {
+        for (since_ns, probe) in self.routeless.take() {
+            if self.is_routeless(probe) {
+                self.routeless.add(since_ns, probe);
+            } else {
+                self.prober.requeue(probe);
+            }
+        }
+    }
+
+    /// Whether no route leads to the target of a probe. One that was removed is skipped when it is issued again.
+    fn is_routeless(&mut self, probe: Probe) -> bool {
+        let (targets, hop) = (self.prober.targets(), self.echo.hop_of(probe.target));
+        let Some(address) = targets.address(probe.target) else {
+            return false;
+        };
+        let state = self.hops.state(hop, targets, probe.target, address);
+        state == NextHopState::Unreachable(libc::ENETUNREACH)
+    }
+
+    /// Reports that a probe which has waited is not sent, unless it was withdrawn.
+    fn refuse_held(
+        &mut self,
+        probe: Probe,
+        error: i32,
+        now_ns: u64,
+        observe: &mut impl FnMut(PingEvent, &Prober),
+    ) {
+        if self.prober.resume(probe, now_ns) {
+            self.rate.took(now_ns);
+            self.refuse(probe, SendFailure::Refused, error, now_ns, observe);
+        }
     }
 
     /// Follows the neighbours, and lets the probes go on that wait for them: the schedule issues them again, as fast as the
@@ -24,7 +158,7 @@ impl XdpEngine {
         observe: &mut impl FnMut(PingEvent, &Prober),
     ) {
         let (echo, answers) = (&mut self.echo, &mut self.answers);
-        let is_held = self.link.outage.is_held();
+        let is_held = self.link.outage.pauses_neighbours(now_ns);
         self.hops.follow(
             now_ns,
             is_held,
@@ -49,12 +183,7 @@ impl XdpEngine {
                     // Nobody could answer.
                     Err(_) if is_held => self.prober.requeue(probe),
                     Err(_) if self.has_other_way(probe, neighbour) => self.prober.requeue(probe),
-                    Err(error) => {
-                        if self.prober.resume(probe, now_ns) {
-                            self.rate.took(now_ns);
-                            self.refuse(probe, SendFailure::Refused, error, now_ns, observe);
-                        }
-                    }
+                    Err(error) => self.refuse_held(probe, error, now_ns, observe),
                 }
             }
         }
@@ -102,6 +231,7 @@ impl XdpEngine {
     /// Forgets the probes that wait, which are withdrawn.
     pub(super) fn clear_waiting(&mut self) {
         self.waiting.clear();
+        self.routeless.clear();
         self.resolved.clear();
     }
 }

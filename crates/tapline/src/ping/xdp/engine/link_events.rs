@@ -61,16 +61,19 @@ impl XdpEngine {
         Ok(())
     }
 
-    /// Whether a sweep waits for its interface. Asks the kernel whether that is up, once for each `now_ns`.
+    /// Whether probes wait for the interface or their routes. Asks the kernel whether the interface is up, once for each `now_ns`.
     pub(super) fn waits_for_link(&mut self, now_ns: u64) -> bool {
-        if !self.is_single || self.link.checked_ns == now_ns {
-            return self.link.outage.is_held();
+        if self.link.checked_ns != now_ns {
+            self.link.checked_ns = now_ns;
+            self.read_notifications(now_ns);
+            self.link.is_unread = true;
+            // If it is gone, the next round ends the run.
+            if self.follow_link(now_ns).is_err() {
+                return true;
+            }
         }
-        self.link.checked_ns = now_ns;
-        self.read_notifications(now_ns);
-        self.link.is_unread = true;
-        // If it is gone, the next round ends the run.
-        self.follow_link(now_ns).is_err() || self.link.outage.is_held()
+        let outage = &self.link.outage;
+        outage.is_held() || outage.is_recovering(now_ns)
     }
 
     /// Limits the rate once the interface has become an uplink.

@@ -58,9 +58,13 @@ impl XdpEngine {
         now_ns: u64,
         observe: &mut impl FnMut(PingEvent, &Prober),
     ) -> u64 {
+        let requeued = self.prober.requeued();
         self.follow_routes(now_ns);
+        let has_resumed = self.prober.requeued() > requeued;
+        let resumed_ns = if has_resumed { now_ns } else { u64::MAX };
         // While the interface is down, nobody would answer.
-        let has_unconfirmed = self.hops.has_unconfirmed() && !self.link.outage.is_held();
+        let is_paused = self.link.outage.pauses_neighbours(now_ns);
+        let has_unconfirmed = self.hops.has_unconfirmed() && !is_paused;
         if now_ns >= self.next_refresh_ns && has_unconfirmed {
             self.hops.refresh();
             self.next_refresh_ns = now_ns + REFRESH_NS;
@@ -81,12 +85,20 @@ impl XdpEngine {
         } else {
             self.pass.next_ns(self.prober.targets().len())
         };
-        let neighbours_ns = self.hops.next_ns(self.link.outage.is_held());
+        let neighbours_ns = self.hops.next_ns(is_paused);
         let guard = self.link.guard.as_ref();
         let uplink_ns = guard.map_or(u64::MAX, UplinkGuard::next_ns);
-        [self.next_tick_ns, refresh_ns, neighbours_ns, uplink_ns]
-            .into_iter()
-            .fold(pass_ns, u64::min)
+        let overdue_ns = self.next_overdue_ns();
+        [
+            self.next_tick_ns,
+            refresh_ns,
+            neighbours_ns,
+            uplink_ns,
+            overdue_ns,
+            resumed_ns,
+        ]
+        .into_iter()
+        .fold(pass_ns, u64::min)
     }
 
     /// Whether targets keep their hops although routes may have changed: those of a sweep while its interface is down.
@@ -120,8 +132,15 @@ impl XdpEngine {
             set_targets(&mut self.echo, &mut self.hops, targets, numbers);
             self.pass.next = next;
         }
-        if self.pass.next >= count && !self.pass.is_due {
-            self.link.outage.routes_known(!self.hops.is_empty());
+        if self.pass.next < count {
+            return;
+        }
+        if !self.pass.is_due {
+            let reaches_some = !self.hops.is_empty();
+            self.link.outage.routes_known(reaches_some, now_ns);
+        }
+        if !self.link.outage.is_down() {
+            self.resume_routeless();
         }
     }
 }

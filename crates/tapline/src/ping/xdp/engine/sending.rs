@@ -16,6 +16,8 @@ use crate::wait::wait;
 const MAX_FULL_NS: u64 = 200_000_000;
 /// How long it may take none in all while it sends what is due together: meanwhile, nothing else is done.
 const MAX_STALLED_NS: u64 = 1_000_000_000;
+/// Time between two questions to the kernel whether an interface is up that takes no frame.
+const CHECK_NS: u64 = 10_000_000;
 /// Pause while the driver has no room.
 const FULL_PAUSE: Duration = Duration::from_micros(50);
 
@@ -48,16 +50,15 @@ impl XdpEngine {
                 // The route may have changed meanwhile, and with it the neighbour.
                 let known = known.filter(|(known, _)| *known == neighbour);
                 if !known.is_some_and(|(_, mac)| self.lend_hop(probe, address, mac, observe)) {
-                    self.prober.hold(probe);
-                    if self.waiting.add(neighbour, probe) {
-                        self.hops.want(neighbour);
-                    }
-                    return;
+                    return self.wait_for_neighbour(probe, neighbour, now_ns, observe);
                 }
             }
-            // Without its interface, a sweep has no routes.
-            NextHopState::Unreachable(libc::ENETUNREACH) if self.waits_for_link(now_ns) => {
-                return self.put_back(probe);
+            // Without its interface, a sweep has no routes. Other runs are told by notifications.
+            NextHopState::Unreachable(libc::ENETUNREACH)
+                if self.link.outage.is_recovering(now_ns)
+                    || (self.is_single && self.waits_for_link(now_ns)) =>
+            {
+                return self.wait_for_link(probe, now_ns, observe);
             }
             NextHopState::Unreachable(error) => {
                 self.rate.took(now_ns);
@@ -72,6 +73,20 @@ impl XdpEngine {
     fn put_back(&mut self, probe: Probe) {
         self.prober.hold(probe);
         self.prober.requeue(probe);
+    }
+
+    /// Lets a probe wait until its sweep goes on, or for its route.
+    fn wait_for_link(
+        &mut self,
+        probe: Probe,
+        now_ns: u64,
+        observe: &mut impl FnMut(PingEvent, &Prober),
+    ) {
+        if self.link.outage.is_held() {
+            self.put_back(probe);
+        } else {
+            self.wait_for_route(probe, now_ns, observe);
+        }
     }
 
     /// Reports that a probe is not sent, with an error of the kernel.
@@ -101,7 +116,7 @@ impl XdpEngine {
     fn flush(&mut self, is_ipv6: bool, observe: &mut impl FnMut(PingEvent, &Prober)) {
         let due = std::mem::take(&mut self.due[usize::from(is_ipv6)]);
         let mut rest = &due[..];
-        let (mut full_since_ns, mut stalled_ns) = (None, 0);
+        let (mut full_since_ns, mut stalled_ns, mut next_check_ns) = (None, 0, 0);
         while !rest.is_empty() {
             let (taken, error) = match self.send(is_ipv6, rest) {
                 Ok(taken) => (taken, None),
@@ -119,18 +134,31 @@ impl XdpEngine {
             rest = left;
             let Some(error) = error else { continue };
             let full_ns = now_ns - *full_since_ns.get_or_insert(now_ns);
-            if is_down(&error) && self.waits_for_link(now_ns) {
-                self.cancel_frames();
-                for probe in rest.iter().copied().map(probe) {
-                    self.put_back(probe);
+            let is_down = is_down(&error);
+            if is_down && now_ns >= next_check_ns {
+                next_check_ns = now_ns + CHECK_NS;
+                if self.waits_for_link(now_ns) {
+                    self.cancel_frames();
+                    // Also without other routes than before.
+                    self.pass.is_due = true;
+                    for probe in rest.iter().copied().map(probe) {
+                        self.wait_for_link(probe, now_ns, observe);
+                    }
+                    break;
                 }
-                break;
             }
-            if full_ns > MAX_FULL_NS || stalled_ns > MAX_STALLED_NS {
+            // An interface that is down stays so for the next attempts.
+            let is_lasting = is_down && self.link.outage.is_down();
+            if is_lasting || full_ns > MAX_FULL_NS || stalled_ns > MAX_STALLED_NS {
                 self.cancel_frames();
                 let error = error.raw_os_error().unwrap_or(libc::ENOBUFS);
+                let why = if is_lasting {
+                    SendFailure::Refused
+                } else {
+                    SendFailure::QueueFull
+                };
                 for probe in rest.iter().copied().map(probe) {
-                    self.refuse(probe, SendFailure::QueueFull, error, now_ns, observe);
+                    self.refuse(probe, why, error, now_ns, observe);
                 }
                 break;
             }
