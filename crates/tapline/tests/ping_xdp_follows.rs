@@ -338,7 +338,14 @@ fn probes_wait_for_routes_that_come_back_after_the_interface() {
                 ticks += 1;
                 match ticks {
                     20 => drop(left.ip("link set left0 down")),
-                    40 => drop(left.ip("link set left0 up")),
+                    40 => {
+                        left.ip("link set left0 up");
+                        // The kernel has forgotten it.
+                        let mac = right.interface().mac;
+                        left.ip(&format!(
+                            "neighbour replace 10.1.0.2 lladdr {mac} dev left0"
+                        ));
+                    }
                     80 => restore(&left, &right),
                     _ => {}
                 }
@@ -375,17 +382,22 @@ fn probes_are_refused_if_the_interface_stays_down() {
             }
         }
         PingEvent::NotSent { error, .. } => {
-            assert_eq!(error.raw_os_error(), Some(libc::ENETDOWN));
+            let errno = error.raw_os_error();
+            assert!(
+                [libc::ENETDOWN, libc::ENETUNREACH]
+                    .map(Some)
+                    .contains(&errno)
+            );
             first_refused.get_or_insert_with(Instant::now);
         }
         _ => {}
     });
     let total = summary.statistics.total();
     assert_eq!(total.sent + total.local_drops, 250, "{summary}");
-    assert_eq!(total.sent, total.received + total.lost, "{summary}");
+    let answered = total.received + total.lost + total.late;
+    assert_eq!(total.sent, answered, "{summary}");
     assert!(total.local_drops > 150, "{summary}");
     let waited = first_refused.expect("some") - went_down.expect("down");
-    let expected = Duration::from_millis(2900)..Duration::from_millis(3500);
-    assert!(expected.contains(&waited), "{waited:?}");
+    assert!(waited >= Duration::from_millis(2900), "{waited:?}");
     assert!(responder.finish().unwrap().counts.answered <= total.sent);
 }
