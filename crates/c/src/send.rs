@@ -167,8 +167,10 @@ impl From<SendError> for Error {
         match &error {
             SendError::LinkDown { .. } => Self::from_source(tapline_status::System, &error)
                 .hint("bring the interface up first"),
-            SendError::Uplink { .. } => Self::from_source(tapline_status::InvalidArgument, &error)
-                .hint("set allow_uplink to send on it nevertheless"),
+            SendError::Uplink { .. } | SendError::BecameUplink { .. } => {
+                Self::from_source(tapline_status::InvalidArgument, &error)
+                    .hint("set allow_uplink to send on it nevertheless")
+            }
             SendError::TooLong { .. } => Self::from_source(tapline_status::InvalidArgument, &error)
                 .hint("set long_frames to truncate or skip"),
             _ => Self::system(&error),

@@ -61,11 +61,13 @@ pub mod ping;
 mod precise_wakeup;
 pub mod read;
 mod record_file;
+mod route_watch;
 pub mod rpcap;
 pub mod send;
 pub mod steering;
 mod stop;
 mod timer;
+mod uplink;
 mod wait;
 pub mod who;
 

@@ -1,7 +1,7 @@
 //! Interfaces that lead to the default route of a host are refused. More kinds of them are in the tests of `lab`.
 
 use lab::{Host, Net};
-use tapline::send::SendError;
+use tapline::send::{Rate, SendError, SendQueue};
 
 /// Runs ip(8) with each line; `DEV` is the interface of the host.
 fn ip(host: &Host, lines: &[&str]) {
@@ -118,4 +118,54 @@ fn the_peer_of_an_uplink_is_free() {
     );
     assert!(is_refused(&left, "here"));
     assert!(!is_refused(&left, "there"));
+}
+
+/// Changes that make an interface an uplink while a job sends on it.
+const BECOMES_UPLINK: [&[&str]; 3] = [
+    &["route add default dev DEV"],
+    &["-6 route add 2000::/3 dev DEV"],
+    &[
+        "link add up0 type bridge",
+        "link set up0 up",
+        "route add 128.0.0.0/1 dev up0",
+        "link set DEV master up0",
+    ],
+];
+
+#[test]
+fn a_job_ends_when_its_interface_becomes_an_uplink() {
+    for lines in BECOMES_UPLINK {
+        let [left, _right] = Net::new().pair();
+        let name = left.interface().name.to_string();
+        let mut queue = SendQueue::default();
+        for _ in 0..50 {
+            queue.push(0, &[0xff; 60]);
+        }
+        let rate = Rate::Packets(1000.try_into().expect("not zero"));
+        let open = |allow| {
+            let options = tapline::send(&*name).rate(rate).allow_uplink(allow);
+            left.run(|| options.open()).expect("it is no uplink")
+        };
+        let (mut sender, mut permitted) = (open(false), open(true));
+        // A route to a private range changes nothing.
+        ip(&left, &["route add 10.0.0.0/8 dev DEV"]);
+        for _ in 0..4 {
+            assert!(sender.transmit(&queue).expect("it sends"), "{lines:?}");
+        }
+        ip(&left, lines);
+        // 50 ms each.
+        let mut results = (0..100).map(|_| sender.transmit(&queue));
+        let ended = results.find_map(Result::err);
+        assert!(
+            matches!(&ended, Some(SendError::BecameUplink { link }) if *link == name),
+            "{lines:?}: {ended:?}"
+        );
+        // Single packets too.
+        let refused = sender.inject(&[0xff; 60]);
+        assert!(matches!(refused, Err(SendError::BecameUplink { .. })));
+        let summary = sender.finish().expect("a summary");
+        assert_eq!(summary.submitted, summary.accepted, "{summary}");
+        assert!(permitted.transmit(&queue).expect("it has consent"));
+        assert_eq!(permitted.finish().expect("a summary").submitted, 50);
+    }
 }

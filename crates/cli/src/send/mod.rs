@@ -195,6 +195,7 @@ fn failure(error: &SendError) -> Failure {
         ),
         SendError::LinkType { .. } => (Exit::Usage, "; only Ethernet interfaces take these frames"),
         SendError::Uplink { .. } => (Exit::Usage, "; give --yes-on-uplink to send on it"),
+        SendError::BecameUplink { .. } => (Exit::Failed, "; give --yes-on-uplink to go on"),
         SendError::Stalled { .. } => (
             Exit::Failed,
             " ('ip link' shows NO-CARRIER if its other end is down)",

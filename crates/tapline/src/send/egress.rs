@@ -14,8 +14,8 @@ use super::options::{LongFrames, SendOptions, SendPath};
 use super::path::{PathRequest, Refusal, Transmit};
 use super::queue::{QueueSize, QueuedPacket, SendQueue};
 use super::timing::{Rate, is_stopped, pause};
-use super::uplink::is_uplink;
 use crate::stop::Stop;
+use crate::uplink::NewWatch;
 
 /// Length of an Ethernet header, and of a VLAN tag.
 const HEADER_BYTES: usize = 14;
@@ -450,8 +450,13 @@ fn is_ethernet(link: &Link) -> bool {
     [libc::ARPHRD_ETHER, libc::ARPHRD_LOOPBACK].contains(&hardware)
 }
 
-/// The interface called `name`, if packets may be sent on it.
-pub fn find(netlink: &mut Netlink, name: &str, options: &SendOptions) -> Result<Link, SendError> {
+/// The interface called `name`, if packets may be sent on it. `watch` is there unless uplinks are permitted.
+pub fn find(
+    netlink: &mut Netlink,
+    name: &str,
+    options: &SendOptions,
+    watch: Option<&mut NewWatch>,
+) -> Result<Link, SendError> {
     let link = netlink.link_named(name)?;
     let name = || name.to_owned();
     if link.up == Some(false) {
@@ -467,7 +472,9 @@ pub fn find(netlink: &mut Netlink, name: &str, options: &SendOptions) -> Result<
             link_type,
         });
     }
-    if !options.allow_uplink && is_uplink(netlink, &link)? {
+    if let Some(watch) = watch
+        && watch.add(netlink, &link, &name())?
+    {
         return Err(SendError::Uplink { link: name() });
     }
     Ok(link)

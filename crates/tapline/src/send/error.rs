@@ -35,6 +35,14 @@ pub enum SendError {
         /// Its name.
         link: String,
     },
+    /// The interface has become an uplink while the job was running. Packets may have been sent for a tenth of a second since.
+    #[error(
+        "interface {link} has become an uplink: it carries a default route or one nearly as wide, or is stacked with one that does"
+    )]
+    BecameUplink {
+        /// Its name.
+        link: String,
+    },
     /// The interface has another link type than the packets.
     #[error("interface {link} has hardware type {hardware}, and the packets have link type {}", link_type.0)]
     LinkType {

@@ -1,7 +1,9 @@
 //! An open send job.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use abi::clock::monotonic_ns;
 use netlink::Netlink;
 use probe::Histogram;
 
@@ -17,6 +19,7 @@ use super::summary::SendSummary;
 use super::timing::{Rate, is_stopped};
 use crate::precise_wakeup::PreciseWakeup;
 use crate::stop::Stop;
+use crate::uplink::{NewWatch, UplinkWatch};
 
 /// An open send job.
 #[must_use = "finish returns what became of the packets"]
@@ -55,6 +58,11 @@ impl Sender {
     /// Opens the job in the network namespace of the calling thread.
     pub(super) fn open(mut options: SendOptions) -> Result<Self, SendError> {
         let mut netlink = Netlink::open()?;
+        let mut watch = if options.allow_uplink {
+            None
+        } else {
+            Some(UplinkWatch::begin(&mut netlink)?)
+        };
         let live = LiveSent::default();
         let mut second = None;
         let mut second_device = None;
@@ -63,11 +71,11 @@ impl Sender {
             if options.path == SendPath::Auto {
                 options.path = SendPath::Bypass;
             }
-            let link = egress::find(&mut netlink, name, &options)?;
+            let link = egress::find(&mut netlink, name, &options, watch.as_mut())?;
             second = Some(Egress::open(&options, name, &link, 0, live.clone())?);
             second_device = Some(DeviceCounter::start(&link));
         }
-        let link = egress::find(&mut netlink, &options.link, &options)?;
+        let link = egress::find(&mut netlink, &options.link, &options, watch.as_mut())?;
         let threads = match second {
             None => options.threads.get(),
             Some(_) => 1,
@@ -80,7 +88,8 @@ impl Sender {
             rate => rate,
         };
         let keeps_plan = options.rate == Rate::Absolute;
-        let run = |egress| Run::new(egress, second.take(), rate, keeps_plan);
+        let uplinks = watch.map(NewWatch::watch).transpose()?.map(Arc::new);
+        let run = |egress| Run::new(egress, second.take(), rate, keeps_plan, uplinks.clone());
         Ok(Self {
             runs: egresses.into_iter().map(run).collect(),
             device: DeviceCounter::start(&link),
@@ -98,6 +107,7 @@ impl Sender {
     /// # Errors
     /// [`SendError`]; the account is still true.
     pub fn inject(&mut self, frame: &[u8]) -> Result<(), SendError> {
+        self.runs[0].refuse_uplink(monotonic_ns())?;
         let mut queue = std::mem::take(&mut self.single);
         queue.clear();
         queue.push(0, frame);

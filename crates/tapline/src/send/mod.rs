@@ -29,6 +29,7 @@
 //! A sending thread stays on one CPU, so that packets keep their order in the device's queues.
 //!
 //! A job refuses an uplink, an interface with a default route or one nearly as wide, unless [`SendOptions::allow_uplink`] permits it.
+//! If its interface becomes one, the job ends with [`SendError::BecameUplink`].
 
 #[macro_use]
 mod controls;
@@ -49,7 +50,6 @@ mod source;
 mod summary;
 mod timing;
 mod to_file;
-mod uplink;
 
 pub use egress::LiveSent;
 pub use error::SendError;
@@ -69,4 +69,3 @@ pub use source::{Fill, SourceError};
 pub use summary::SendSummary;
 pub use timing::Rate;
 pub use to_file::{SendToFile, SendToFileSummary};
-pub(crate) use uplink::Uplinks;

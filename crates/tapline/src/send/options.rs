@@ -115,7 +115,8 @@ pub struct SendOptions {
     /// What happens to frames above the MTU. Default: the job ends.
     pub long_frames: LongFrames,
     /// Send on an interface with a default route or one nearly as wide (wider than 10.0.0.0/8 or fc00::/7), or that is stacked
-    /// with such an interface. Default: no.
+    /// with such an interface. Otherwise a job whose interface becomes one ends with
+    /// [`SendError::BecameUplink`](super::SendError::BecameUplink). Default: no.
     pub allow_uplink: bool,
     /// End after so many packets. Default: never.
     pub packets: Option<u64>,

@@ -1,6 +1,7 @@
 //! One sending thread's share of a job: when its packets are due, and what became of them.
 
 use std::io;
+use std::sync::Arc;
 
 use abi::clock::monotonic_ns;
 use probe::Histogram;
@@ -10,6 +11,7 @@ use super::error::SendError;
 use super::queue::SendQueue;
 use super::timing::{Pacer, Rate, Schedule, is_stopped};
 use crate::stop::Stop;
+use crate::uplink::UplinkWatch;
 
 /// Batches and packets between two looks at the stop: what comes first.
 const BATCHES_PER_LOOK: u32 = 32;
@@ -61,6 +63,10 @@ pub struct Run {
     /// When a packet is to be stamped again.
     next_stamp_ns: u64,
     unseen: Unseen,
+    /// Unless uplinks are permitted.
+    uplinks: Option<Arc<UplinkWatch>>,
+    /// The latest clock read.
+    now_ns: u64,
     pub first_ns: Option<u64>,
     pub lateness: Histogram,
     pub is_stopped: bool,
@@ -68,7 +74,13 @@ pub struct Run {
 
 impl Run {
     /// Sends at `rate`. A thread that is behind may have to keep that plan, or moves it.
-    pub fn new(egress: Egress, second: Option<Egress>, rate: Rate, keeps_plan: bool) -> Self {
+    pub fn new(
+        egress: Egress,
+        second: Option<Egress>,
+        rate: Rate,
+        keeps_plan: bool,
+        uplinks: Option<Arc<UplinkWatch>>,
+    ) -> Self {
         Self {
             egress,
             second,
@@ -80,6 +92,8 @@ impl Run {
             timed: SendQueue::default(),
             next_stamp_ns: 0,
             unseen: Unseen::default(),
+            uplinks,
+            now_ns: 0,
             first_ns: None,
             lateness: Histogram::default(),
             is_stopped: false,
@@ -136,6 +150,7 @@ impl Run {
                 self.is_stopped = true;
                 return Ok(false);
             };
+            self.refuse_uplink(self.now_ns)?;
             if self.timed.is_empty() {
                 self.send(queue, next, end, stop)?;
             } else {
@@ -147,12 +162,23 @@ impl Run {
             }
             let is_time = self.unseen.add(end - next);
             next = end;
-            if is_time && is_stopped(stop, 0).map_err(wait)? {
-                self.is_stopped = true;
-                return Ok(false);
+            if is_time {
+                self.now_ns = monotonic_ns();
+                if is_stopped(stop, 0).map_err(wait)? {
+                    self.is_stopped = true;
+                    return Ok(false);
+                }
             }
         }
         Ok(true)
+    }
+
+    /// Fails if an interface has become an uplink.
+    #[inline]
+    pub fn refuse_uplink(&self, now_ns: u64) -> Result<(), SendError> {
+        let uplinks = self.uplinks.as_ref();
+        let found = uplinks.and_then(|uplinks| uplinks.check(now_ns));
+        found.map_or(Ok(()), |link| Err(SendError::BecameUplink { link }))
     }
 
     /// Packets submitted on all interfaces.
@@ -214,6 +240,7 @@ impl Run {
         let Some(now_ns) = self.pacer.wait_until(wait_ns, stop)? else {
             return Ok(None);
         };
+        self.now_ns = now_ns;
         if now_ns >= self.next_stamp_ns {
             self.egress.way().stamp_next(planned);
             self.next_stamp_ns = now_ns + STAMP_INTERVAL_NS;

@@ -27,9 +27,8 @@ use super::af_xdp::FrameSender;
 use super::counters::Counters;
 use super::hop_update::{HopUpdate, REFRESH_NS, set_targets};
 use super::hops::{HopOptions, NextHops};
-use super::link_monitor::LinkMonitor;
+use super::link_monitor::{LinkMonitor, MAX_UPLINK_PPS};
 use super::setup::{EchoSender, EchoSetup, check, refused, require_frames, require_mtu, room};
-use super::uplink_guard::{MAX_UPLINK_PPS, UplinkGuard};
 use super::waiting_probes::{RoutelessProbes, WaitingProbes};
 use crate::ping::changes::{TargetChanges, TargetControl};
 use crate::ping::engine::{EngineState, probe_plan, require_memory};
@@ -38,9 +37,10 @@ use crate::ping::event::PingEvent;
 use crate::ping::options::{Backend, PingOptions, nanoseconds};
 use crate::ping::route;
 use crate::ping::summary::{Ended, LocalDrops, PingSummary, TimestampCounts};
-use crate::send::{SendPath, Uplinks};
+use crate::send::SendPath;
 use crate::stop::Stop;
 use crate::timer::Timer;
+use crate::uplink::{UplinkGuard, Uplinks};
 use crate::wait::wait;
 
 /// Probes that are sent in one call at most.

@@ -3,7 +3,10 @@
 use netlink::{IfIndex, Link, MacAddress, Netlink};
 
 use super::link_outage::LinkOutage;
-use super::uplink_guard::UplinkGuard;
+use crate::uplink::UplinkGuard;
+
+/// Rate up to which an uplink may be used without consent, probes per second.
+pub(super) const MAX_UPLINK_PPS: u32 = 10_000;
 
 /// The interface of a run.
 #[derive(Debug)]

@@ -12,11 +12,9 @@ mod link_outage;
 mod neighbours;
 mod requests;
 mod route_kind;
-mod route_watch;
 mod routes;
 mod setup;
 mod source_ends;
-mod uplink_guard;
 mod waiting_probes;
 
 pub(super) use engine::XdpEngine;

@@ -12,7 +12,7 @@ use netlink::{IfIndex, Link, Netlink, NetlinkError, Prefix, Route, RouteQuery, R
 
 use super::intervals::{IntervalKind, Intervals, Ranges, destination, may_be_divided, network};
 use super::route_kind::RouteKind;
-use super::route_watch::{RouteNotification, RouteWatch};
+use crate::route_watch::{RouteNotification, RouteWatch, listing_pause_ns};
 
 /// Targets whose routes are looked up one by one.
 const MAX_EXACT: u32 = 4096;
@@ -20,9 +20,6 @@ const MAX_EXACT: u32 = 4096;
 const MAX_KEPT: usize = 65_536;
 /// Destinations of changed routes that are kept until the next pass. If there are more, all routes are listed.
 const MAX_CHANGED: usize = 65_536;
-/// Listing all routes takes at most this part of the time, and is not repeated within a second.
-const LISTING_PART: u64 = 10;
-const MIN_LISTING_PAUSE_NS: u64 = 1_000_000_000;
 
 /// What notifications say, for those who follow more than the routes of the targets.
 #[derive(Clone, Copy, Debug, Default)]
@@ -325,12 +322,6 @@ impl Pending {
             self.is_incomplete = true;
         }
     }
-}
-
-/// How long the routes are not listed again, after a listing that began at `start_ns` on the monotonic clock.
-pub(super) fn listing_pause_ns(start_ns: u64) -> u64 {
-    let took_ns = monotonic_ns().saturating_sub(start_ns);
-    MIN_LISTING_PAUSE_NS.max(LISTING_PART * took_ns)
 }
 
 /// Whether an interface sends frames.

@@ -5,8 +5,8 @@ use std::io;
 use probe::Prober;
 use rustix::io::Errno;
 
+use super::super::link_monitor::MAX_UPLINK_PPS;
 use super::super::routes::is_up;
-use super::super::uplink_guard::MAX_UPLINK_PPS;
 use super::XdpEngine;
 use crate::ping::event::PingEvent;
 
@@ -24,7 +24,12 @@ impl XdpEngine {
         }
         self.pass.is_due = true;
         if let Some(guard) = guard {
-            guard.note(changes);
+            if changes.has_others_changed {
+                guard.note_others();
+            }
+            if changes.is_lost {
+                guard.note_overrun();
+            }
         }
         self.link.is_unread |= changes.has_link_changed || changes.is_lost;
         if changes.has_link_been_down {
@@ -86,7 +91,8 @@ impl XdpEngine {
         let Some(guard) = &mut link.guard else {
             return;
         };
-        if !guard.is_uplink(&mut link.netlink, link.index, now_ns) {
+        let found = guard.find_uplink(&mut link.netlink, &[link.index], now_ns);
+        if found.is_none() {
             return;
         }
         self.link.guard = None;

@@ -3,9 +3,9 @@
 use probe::Prober;
 
 use super::super::hop_update::{HopUpdate, REFRESH_NS, set_targets};
-use super::super::uplink_guard::UplinkGuard;
 use super::XdpEngine;
 use crate::ping::event::{PingEvent, TargetChange};
+use crate::uplink::UplinkGuard;
 
 /// Targets whose round trips and losses are summed at each tick. Those of more are at the end.
 pub(super) const MAX_LIVE_TARGETS: u32 = 65_536;

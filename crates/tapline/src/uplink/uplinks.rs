@@ -15,12 +15,6 @@ const ATTEMPTS: usize = 4;
 const MAX_IPV4_BITS: u8 = 7;
 const MAX_IPV6_BITS: u8 = 6;
 
-/// Whether an uplink is `link` or an interface that is stacked with it: below it as of a VLAN, above it as a bridge or bond, or
-/// beside it on the same lower interface.
-pub(super) fn is_uplink(netlink: &mut Netlink, link: &Link) -> Result<bool, NetlinkError> {
-    Uplinks::list(netlink)?.include(netlink, link)
-}
-
 /// The uplinks of this host.
 #[derive(Debug, Default)]
 pub(crate) struct Uplinks {
@@ -82,7 +76,8 @@ impl Uplinks {
         Ok(())
     }
 
-    /// Whether `link`, or an interface that is stacked with it, is among them.
+    /// Whether an uplink is `link` or an interface that is stacked with it: below it as of a VLAN, above it as a bridge or bond,
+    /// or beside it on the same lower interface.
     pub fn include(&self, netlink: &mut Netlink, link: &Link) -> Result<bool, NetlinkError> {
         if self.links.is_empty() {
             return Ok(false);

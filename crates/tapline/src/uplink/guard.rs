@@ -1,17 +1,16 @@
-//! Detects that the interface of a run becomes an uplink.
+//! Detects that an interface of a job becomes an uplink.
 
 use abi::clock::monotonic_ns;
 use netlink::{IfIndex, Link, Netlink, NetlinkError, Route};
 
-use super::routes::{RouteChanges, listing_pause_ns};
-use crate::send::Uplinks;
+use super::uplinks::Uplinks;
+use crate::route_watch::listing_pause_ns;
 
-/// Rate up to which an uplink may be used without consent, probes per second.
-pub(super) const MAX_UPLINK_PPS: u32 = 10_000;
-
-/// Watches for routes that make an interface an uplink. A run has no guard if the user has consented or the rate is already limited.
+/// Decides from notifications whether an interface has become an uplink. A job has no guard if the user has consented.
+///
+/// Times are nanoseconds since any moment.
 #[derive(Debug)]
-pub(super) struct UplinkGuard {
+pub(crate) struct UplinkGuard {
     uplinks: Uplinks,
     /// A route has made another interface an uplink.
     has_new: bool,
@@ -19,7 +18,7 @@ pub(super) struct UplinkGuard {
     has_others: bool,
     /// Notifications were lost.
     is_lost: bool,
-    /// Until this time of the run, only new routes are checked.
+    /// Until this time, only new routes are checked.
     not_before_ns: u64,
 }
 
@@ -40,26 +39,35 @@ impl UplinkGuard {
         self.has_new |= self.uplinks.add(route);
     }
 
-    /// Notes other changes.
-    pub fn note(&mut self, changes: RouteChanges) {
-        self.has_others |= changes.has_others_changed;
-        self.is_lost |= changes.is_lost;
+    /// Notes that interfaces or nexthop objects have changed.
+    pub fn note_others(&mut self) {
+        self.has_others = true;
     }
 
-    /// Checks whether `link` has become an uplink, if that may have changed. New routes are checked immediately, other changes
-    /// at most once a second.
-    pub fn is_uplink(&mut self, netlink: &mut Netlink, link: IfIndex, now_ns: u64) -> bool {
+    /// Notes that notifications were lost.
+    pub fn note_overrun(&mut self) {
+        self.is_lost = true;
+    }
+
+    /// The first of `links` that has become an uplink, if that may have changed. New routes are checked immediately, other
+    /// changes at most once a second.
+    pub fn find_uplink(
+        &mut self,
+        netlink: &mut Netlink,
+        links: &[IfIndex],
+        now_ns: u64,
+    ) -> Option<IfIndex> {
         let is_due = self.has_new || (self.is_waiting() && now_ns >= self.not_before_ns);
         if !is_due {
-            return false;
+            return None;
         }
         let start_ns = monotonic_ns();
-        let found = self.look(netlink, link, now_ns);
+        let found = self.look(netlink, links, now_ns);
         self.not_before_ns = now_ns + listing_pause_ns(start_ns);
         // If a request failed, check again later.
         let found = found.unwrap_or_else(|_| {
             self.has_others = true;
-            false
+            None
         });
         self.has_new = false;
         found
@@ -68,9 +76,9 @@ impl UplinkGuard {
     fn look(
         &mut self,
         netlink: &mut Netlink,
-        link: IfIndex,
+        links: &[IfIndex],
         now_ns: u64,
-    ) -> Result<bool, NetlinkError> {
+    ) -> Result<Option<IfIndex>, NetlinkError> {
         if now_ns >= self.not_before_ns {
             self.has_others = false;
             if self.is_lost {
@@ -79,7 +87,12 @@ impl UplinkGuard {
             }
         }
         self.uplinks.resolve(netlink)?;
-        self.uplinks.include(netlink, &Link::at(link))
+        for link in links {
+            if self.uplinks.include(netlink, &Link::at(*link))? {
+                return Ok(Some(*link));
+            }
+        }
+        Ok(None)
     }
 
     fn is_waiting(&self) -> bool {

@@ -3,6 +3,7 @@
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 
+use abi::clock::monotonic_ns;
 use netlink::codec::{Message, messages};
 use netlink::transport::{KernelSocket, Transport, Wait};
 use netlink::{Addr, Link, NetlinkError, Nexthop, Object, Route, Rule};
@@ -12,9 +13,19 @@ const MAX_READ: usize = 1024;
 /// Length of the longest notification that is read. A longer one counts as lost.
 const BUFFER_BYTES: usize = 32 * 1024;
 
+/// Listing all routes takes at most this part of the time, and is not repeated within a second.
+const LISTING_PART: u64 = 10;
+const MIN_LISTING_PAUSE_NS: u64 = 1_000_000_000;
+
+/// How long the routes are not listed again, after a listing that began at `start_ns` on the monotonic clock.
+pub(crate) fn listing_pause_ns(start_ns: u64) -> u64 {
+    let took_ns = monotonic_ns().saturating_sub(start_ns);
+    MIN_LISTING_PAUSE_NS.max(LISTING_PART * took_ns)
+}
+
 /// What a notification says.
 #[derive(Debug)]
-pub(super) enum RouteNotification {
+pub(crate) enum RouteNotification {
     /// A route was added or changed.
     Route(Box<Route>),
     /// A route was removed.
@@ -31,7 +42,7 @@ pub(super) enum RouteNotification {
 
 /// The notifications.
 #[derive(Debug)]
-pub(super) struct RouteWatch {
+pub(crate) struct RouteWatch {
     socket: KernelSocket,
     buffer: Vec<u8>,
 }
@@ -39,15 +50,15 @@ pub(super) struct RouteWatch {
 impl RouteWatch {
     /// The kernel removes routes without a notification when an address or an interface goes away, so these count too.
     pub fn open() -> Result<Self, NetlinkError> {
-        let groups = [
-            Route::GROUPS,
-            Rule::GROUPS,
-            Nexthop::GROUPS,
-            Addr::GROUPS,
-            Link::GROUPS,
-        ];
+        let groups = [Route::GROUPS, Rule::GROUPS, Addr::GROUPS, Link::GROUPS].concat();
+        let all = [&groups[..], Nexthop::GROUPS].concat();
+        // A kernel before Linux 5.3 has no nexthop objects.
+        let socket = KernelSocket::listen(&all).or_else(|error| match error.errno() {
+            Some(libc::EINVAL) => KernelSocket::listen(&groups),
+            _ => Err(error),
+        })?;
         Ok(Self {
-            socket: KernelSocket::listen(&groups.concat())?,
+            socket,
             buffer: vec![0; BUFFER_BYTES],
         })
     }
