@@ -142,7 +142,7 @@ fn a_million_probes_are_all_answered_and_counted_once() {
     expect(&prober, expected);
     let answered = responder.counts().unwrap();
     assert_eq!((answered.answered, answered.damaged), (all, 0));
-    assert_eq!(prober.histogram().iter().sum::<u64>(), all);
+    assert_eq!(prober.counters().round_trips().iter().sum::<u64>(), all);
     for target in [0, 1] {
         let found = prober.counters().target(target);
         assert_eq!(found.received, u64::from(PROBES));

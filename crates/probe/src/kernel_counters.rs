@@ -4,8 +4,7 @@ use crate::classification::OtherCounts;
 use crate::plan::{PlanError, ProbePlan, SweepPosition};
 use crate::prober::Prober;
 use crate::statistics::{
-    AnswerCounters, CountedAnswers, Histogram, IcmpErrorKind, KernelCountedTargets, NetworkError,
-    ProbeCounts,
+    AnswerCounters, CountedAnswers, IcmpErrorKind, KernelCountedTargets, NetworkError, ProbeCounts,
 };
 use crate::targets::Targets;
 
@@ -108,21 +107,25 @@ impl Prober {
         pending.saturating_sub(issued.saturating_sub(expired).into())
     }
 
-    /// Counts the probes that must have timed out as lost in [`Prober::total`]: the sum over all targets. If these are
-    /// `many`, only as many as must be lost of all together.
-    pub fn find_overdue(&mut self, many: bool) {
-        let overdue = if self.schedule.is_single() {
-            0
-        } else if many {
-            let in_flight = self.timed_end().saturating_sub(self.expired_slots);
-            self.statistics.total.pending().saturating_sub(in_flight)
-        } else {
-            let overdue = |target| self.overdue(target, &self.counts_without_overdue(target));
-            (0..self.targets.len()).map(overdue).sum()
-        };
-        if let Some(kernel_counted) = &mut self.kernel_counted {
-            kernel_counted.set_overdue(overdue);
+    /// Number of targets whose losses and round trips are summed while the run lasts. Of more, the round trips are summed at the
+    /// end, and only as many losses are counted as must be among all of them.
+    pub const MAX_LIVE_TARGETS: u32 = 65_536;
+
+    /// The probes that must have timed out, of all targets.
+    pub(crate) fn overdue_of_all(&self) -> u64 {
+        self.count_overdue(self.targets.len() > Self::MAX_LIVE_TARGETS)
+    }
+
+    fn count_overdue(&self, has_many_targets: bool) -> u64 {
+        if self.schedule.is_single() {
+            return 0;
         }
+        if has_many_targets {
+            let in_flight = self.timed_end().saturating_sub(self.expired_slots);
+            return self.statistics.total.pending().saturating_sub(in_flight);
+        }
+        let overdue = |target| self.overdue(target, &self.counts_without_overdue(target));
+        (0..self.targets.len()).map(overdue).sum()
     }
 
     /// Ends the run, with the probes in flight lost. Calls `ended` for the targets that
@@ -167,21 +170,25 @@ impl Prober {
         }
     }
 
+    /// Number of probes that were sent to all targets. Unlike [`Prober::total`] it reads no counters of the kernel.
+    #[inline]
+    pub fn probes_sent(&self) -> u64 {
+        self.statistics.total.sent
+    }
+
     /// Whether all probes were sent or withdrawn.
     pub fn has_sent_all(&self) -> bool {
         self.schedule.is_over() && self.unreported == 0
     }
 
-    /// Sets the counters of all targets together, without their round trips.
-    pub fn set_total(&mut self, answers: &CountedAnswers) {
+    /// Sets the counters of all targets together. Round trips and losses of the targets are read when somebody asks for them; the
+    /// round trips of more than [`MAX_LIVE_TARGETS`](Self::MAX_LIVE_TARGETS) only if this is the end (`is_end`).
+    pub fn set_total(&mut self, answers: &CountedAnswers, is_end: bool) {
         self.statistics.set_total(answers);
-    }
-
-    /// As [`set_total`](Self::set_total), with the round trips: the count of each bucket of [`Histogram`], and the sums of
-    /// `answers`.
-    pub fn set_answers(&mut self, counts: &[u64], answers: &CountedAnswers) {
-        self.statistics.set_total(answers);
-        self.statistics.histogram = Histogram::from_answers(counts, answers);
+        let is_summed = is_end || self.targets.len() <= Self::MAX_LIVE_TARGETS;
+        if let Some(kernel_counted) = &mut self.kernel_counted {
+            kernel_counted.forget_sums(is_summed);
+        }
     }
 
     /// Sets the counters that belong to no target. Those of probes that were not sent stay.
@@ -207,6 +214,7 @@ mod tests {
     use super::*;
     use crate::cookie::RunKey;
     use crate::prober::NextAction;
+    use crate::statistics::Histogram;
     use crate::targets::{NoResolver, TargetsBuilder};
 
     /// Nobody answers.
@@ -219,6 +227,10 @@ mod tests {
         }
 
         fn histogram(&self, _: u32) -> Vec<u32> {
+            Vec::new()
+        }
+
+        fn round_trips(&self) -> Vec<u64> {
             Vec::new()
         }
 
@@ -396,12 +408,11 @@ mod tests {
         // Up to a 64th of the timeout later, and one that is due.
         assert!((88..=90).contains(&counts.lost), "{counts:?}");
         assert_eq!((counts.sent, counts.pending()), (100, 100 - counts.lost));
-        assert_eq!(prober.total().lost, 0);
-        prober.find_overdue(false);
+        assert_eq!(prober.probes_sent(), 200);
         let total = prober.total();
         assert_eq!(total.lost, counts.lost + prober.counts(1).lost);
-        prober.find_overdue(true);
-        assert!((total.lost - 2..=total.lost).contains(&prober.total().lost));
+        let of_many = prober.count_overdue(true);
+        assert!((total.lost - 2..=total.lost).contains(&of_many));
         prober.end_all(|_, _| {});
         let total = prober.total();
         assert_eq!((total.sent, total.lost, total.pending()), (200, 200, 0));

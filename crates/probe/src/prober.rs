@@ -541,16 +541,20 @@ impl Prober {
     #[inline]
     pub fn total(&self) -> ProbeCounts {
         let mut total = self.statistics.total;
-        let kernel_counted = self.kernel_counted.as_ref();
-        let overdue = kernel_counted.map_or(0, KernelCountedTargets::overdue);
-        total.lost += overdue.min(total.pending());
+        if let Some(kernel_counted) = &self.kernel_counted {
+            let overdue = kernel_counted.overdue(|| self.overdue_of_all());
+            total.lost += overdue.min(total.pending());
+        }
         total
     }
 
     /// Round-trip times of all targets.
     #[inline]
     pub fn histogram(&self) -> &Histogram {
-        &self.statistics.histogram
+        match &self.kernel_counted {
+            None => &self.statistics.histogram,
+            Some(kernel_counted) => kernel_counted.histogram_of_all(),
+        }
     }
 
     /// Counters that belong to no target.

@@ -6,7 +6,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use abi::region::Region;
 
-use super::layout::{Entries, NO_HOP, TARGET_BUCKETS, TARGET_HISTOGRAM_BYTES, answer, target};
+use super::layout::{
+    BUCKETS, Entries, HISTOGRAM, NO_HOP, TARGET_BUCKETS, TARGET_HISTOGRAM_BYTES, answer, target,
+};
 
 /// The answers of one target.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -43,6 +45,8 @@ pub struct EchoTarget {
 pub struct EchoCounters {
     memory: Arc<Region>,
     histograms: Option<Arc<Region>>,
+    /// The totals of all targets, with their histogram.
+    totals: Arc<Region>,
     entries: Entries,
     count: u32,
 }
@@ -51,12 +55,14 @@ impl EchoCounters {
     pub(super) fn new(
         memory: Region,
         histograms: Option<Region>,
+        totals: Arc<Region>,
         entries: Entries,
         count: u32,
     ) -> Self {
         let counters = Self {
             memory: Arc::new(memory),
             histograms: histograms.map(Arc::new),
+            totals,
             entries,
             count,
         };
@@ -150,6 +156,16 @@ impl EchoCounters {
     pub fn histogram(&self, target: u32) -> Vec<u64> {
         let buckets = self.buckets(target);
         buckets.map(|count| count.load(Ordering::Relaxed)).collect()
+    }
+
+    /// The histogram of the round trips of all targets: each nanosecond below 128 has a bucket, and each doubling above has
+    /// 128, up to 2⁴³ ns.
+    pub fn round_trips(&self) -> Vec<u64> {
+        let word = |bucket| self.totals.word64(offset(HISTOGRAM) + 8 * bucket);
+        let buckets = 0..BUCKETS;
+        buckets
+            .map(|bucket| word(bucket).load(Ordering::Relaxed))
+            .collect()
     }
 
     #[inline]

@@ -3,6 +3,7 @@
 use std::io;
 use std::net::IpAddr;
 use std::os::fd::AsFd;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use abi::bpf::{MapLayout, MapType};
@@ -10,9 +11,7 @@ use abi::region::Region;
 
 use super::code::ETHERNET;
 use super::counters::{EchoCounters, offset};
-use super::layout::{
-    BUCKETS, ERROR_KEY_BYTES, Entries, HISTOGRAM, TARGET_HISTOGRAM_BYTES, TOTALS_BYTES, Total, hop,
-};
+use super::layout::{ERROR_KEY_BYTES, Entries, TARGET_HISTOGRAM_BYTES, TOTALS_BYTES, Total, hop};
 use super::request::{MEMORY_BYTES, RECORD_BYTES, RECORDS};
 use super::{reply, request};
 use crate::Insn;
@@ -136,7 +135,7 @@ pub struct EchoProber {
     senders: [Option<Sender>; 2],
     targets: EchoCounters,
     hops: Region,
-    totals: Region,
+    totals: Arc<Region>,
     errors: CounterTable<1>,
     hop_count: u32,
 }
@@ -213,8 +212,14 @@ impl EchoProber {
             },
         )
         .map_err(XdpProgramError::from)?;
-        let target_memory =
-            EchoCounters::new(target_memory, histogram_memory, entries, options.targets);
+        let totals_memory = Arc::new(totals_memory);
+        let target_memory = EchoCounters::new(
+            target_memory,
+            histogram_memory,
+            totals_memory.clone(),
+            entries,
+            options.targets,
+        );
         let egress = options.egress.unwrap_or(ifindex);
         let run = options
             .sends
@@ -390,16 +395,6 @@ impl EchoProber {
             notices: of(Total::Notices),
             other_errors: of(Total::OtherErrors),
         }
-    }
-
-    /// The histogram of the round trips of all targets: each nanosecond below 128 has a bucket, and each doubling above has
-    /// 128, up to 2⁴³ ns.
-    pub fn histogram(&self) -> Vec<u64> {
-        let word = |bucket| self.totals.word64(offset(HISTOGRAM) + 8 * bucket);
-        let buckets = 0..BUCKETS;
-        buckets
-            .map(|bucket| word(bucket).load(Ordering::Relaxed))
-            .collect()
     }
 
     /// The answers of each target, also after the prober is dropped.

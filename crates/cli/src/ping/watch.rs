@@ -111,9 +111,10 @@ impl Watch<'_> {
 
     /// Whether the requested number of replies, or an error, has arrived.
     fn is_complete(&self, statistics: &Prober) -> bool {
-        let total = statistics.total();
-        self.max_replies
-            .is_some_and(|count| total.received >= count.into() || total.errors > 0)
+        self.max_replies.is_some_and(|count| {
+            let total = statistics.total();
+            total.received >= count.into() || total.errors > 0
+        })
     }
 
     fn tick(&mut self, statistics: &Prober, overruns: Option<u64>) {
@@ -125,7 +126,7 @@ impl Watch<'_> {
             timeline.tick(statistics);
         }
         if let Some(progress) = &self.progress {
-            progress.set(statistics.total().sent);
+            progress.set(statistics.probes_sent());
         }
         if let Some(board) = &self.board
             && self.updated.elapsed() >= METRICS_PERIOD

@@ -2,8 +2,10 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
+use std::sync::OnceLock;
 
 use super::answers::{CountedAnswers, IcmpErrorKind};
+use super::histogram::Histogram;
 use super::target::{ProbeCounts, RttStatistics, TargetRecord};
 
 /// The answers of each target, as counted in the kernel.
@@ -13,6 +15,9 @@ pub trait AnswerCounters: fmt::Debug + Send + Sync {
 
     /// The histogram of their round trips, in the buckets of [`Prober::buckets`](crate::Prober::buckets): 216, or none.
     fn histogram(&self, target: u32) -> Vec<u32>;
+
+    /// The round trips of all targets: the count of each bucket of [`Histogram`].
+    fn round_trips(&self) -> Vec<u64>;
 
     /// The ICMP error that was the answer of `target`, if there is one probe to each target.
     fn error(&self, _target: u32) -> Option<IcmpErrorKind> {
@@ -41,8 +46,10 @@ pub(crate) struct KernelCountedTargets {
     lost: HashMap<u32, u64>,
     /// Targets that end, and when their last probe is final; the earliest first.
     ending: VecDeque<(u64, u32)>,
-    /// Probes of all targets that have timed out without being counted as lost.
-    overdue: u64,
+    /// Probes of all targets that have timed out without being counted as lost, once somebody has asked for their number.
+    overdue: OnceLock<u64>,
+    /// The round trips of all targets, once somebody has asked for them.
+    histogram: OnceLock<Histogram>,
     /// Whether probes without an answer are lost.
     is_over: bool,
 }
@@ -59,7 +66,8 @@ impl KernelCountedTargets {
             room: room.max(targets),
             lost: HashMap::new(),
             ending: VecDeque::new(),
-            overdue: 0,
+            overdue: OnceLock::new(),
+            histogram: OnceLock::new(),
             is_over: false,
         }
     }
@@ -118,12 +126,41 @@ impl KernelCountedTargets {
         }
     }
 
-    pub fn set_overdue(&mut self, probes: u64) {
-        self.overdue = probes;
+    /// Forgets the number of overdue probes; with `has_round_trips` also the round trips. They are read again when somebody asks.
+    pub fn forget_sums(&mut self, has_round_trips: bool) {
+        self.overdue = OnceLock::new();
+        if has_round_trips {
+            self.histogram = OnceLock::new();
+        }
     }
 
-    pub fn overdue(&self) -> u64 {
-        self.overdue
+    /// The overdue probes, which `count` counts if they are not known.
+    pub fn overdue(&self, count: impl FnOnce() -> u64) -> u64 {
+        *self.overdue.get_or_init(count)
+    }
+
+    /// The round trips of all targets. The first call after [`forget_sums`](Self::forget_sums) reads all counters.
+    pub fn histogram_of_all(&self) -> &Histogram {
+        self.histogram.get_or_init(|| {
+            let mut all = CountedAnswers {
+                min_ns: u64::MAX,
+                ..CountedAnswers::default()
+            };
+            let Some(counters) = &self.counters else {
+                return Histogram::default();
+            };
+            for target in 0..self.records.len() as u32 {
+                let answers = counters.answers(target);
+                all.received += answers.received;
+                all.sum_ns += answers.sum_ns;
+                all.squares += answers.squares;
+                all.max_ns = all.max_ns.max(answers.max_ns);
+                if answers.received > 0 {
+                    all.min_ns = all.min_ns.min(answers.min_ns);
+                }
+            }
+            Histogram::from_answers(&counters.round_trips(), &all)
+        })
     }
 
     pub fn end(&mut self) {

@@ -19,6 +19,10 @@ impl AnswerCounters for Counters {
             .collect()
     }
 
+    fn round_trips(&self) -> Vec<u64> {
+        self.0.round_trips()
+    }
+
     fn error(&self, target: u32) -> Option<IcmpErrorKind> {
         let [kind, code] = self.0.target(target).error?;
         Some(IcmpErrorKind { kind, code })

@@ -7,8 +7,6 @@ use super::XdpEngine;
 use crate::ping::event::{PingEvent, TargetChange};
 use crate::uplink::UplinkGuard;
 
-/// Targets whose round trips and losses are summed at each tick. Those of more are at the end.
-pub(super) const MAX_LIVE_TARGETS: u32 = 65_536;
 /// Targets whose hops are written in one call after routes have changed, and between two looks at how many routes that took.
 const TARGETS_AT_ONCE: u32 = 4096;
 const TARGETS_BETWEEN: u32 = 32;
@@ -70,7 +68,7 @@ impl XdpEngine {
             self.next_refresh_ns = now_ns + REFRESH_NS;
         }
         if now_ns >= self.next_tick_ns {
-            self.read_totals(self.prober.targets().len() <= MAX_LIVE_TARGETS);
+            self.read_totals(false);
             observe(PingEvent::Tick { overruns: None }, &self.prober);
             let tick_ns = self.tick_ns.unwrap_or(u64::MAX).max(1);
             self.next_tick_ns = now_ns.saturating_add(tick_ns);

@@ -3,7 +3,6 @@
 use bpf::EchoTotals;
 use probe::{CountedAnswers, NetworkError, OtherCounts};
 
-use super::maintenance::MAX_LIVE_TARGETS;
 use super::{LAST_ANSWERS_NS, XdpEngine};
 
 impl XdpEngine {
@@ -27,22 +26,21 @@ impl XdpEngine {
     /// Whether each probe that was sent has its first answer.
     pub(super) fn are_all_answered(&self) -> bool {
         let totals = self.echo.totals();
-        totals.received + totals.late + totals.errors >= self.prober.total().sent
+        totals.received + totals.late + totals.errors >= self.prober.probes_sent()
     }
 
-    /// Copies the counters of the programs, and the ICMP errors; with the sums of all round trips if `has_sums`.
-    pub(super) fn read_totals(&mut self, has_sums: bool) {
+    /// Copies the counters of all targets together, and the ICMP errors. Those of each target are read when somebody asks for them.
+    pub(super) fn read_totals(&mut self, is_end: bool) {
         let totals = self.echo.totals();
-        let mut all = CountedAnswers {
+        let all = CountedAnswers {
             received: totals.received,
             late: totals.late,
             duplicate: totals.duplicate,
             corrupt: totals.corrupt,
             errors: totals.errors,
-            min_ns: u64::MAX,
             ..CountedAnswers::default()
         };
-        self.prober.set_total(&all);
+        self.prober.set_total(&all, is_end);
         let mut others = OtherCounts::default();
         others.wrong_source = totals.wrong_source;
         others.forged = totals.forged;
@@ -52,22 +50,6 @@ impl XdpEngine {
         others.notices = totals.notices;
         self.prober.set_other_counts(others);
         self.read_errors(&totals);
-        let many = self.prober.targets().len() > MAX_LIVE_TARGETS;
-        self.prober.find_overdue(many);
-        if !has_sums {
-            return;
-        }
-        let counters = self.echo.counters();
-        for target in 0..self.prober.targets().len() {
-            let answers = counters.target(target);
-            all.sum_ns += u128::from(answers.sum_ns);
-            all.squares += answers.squares;
-            all.max_ns = all.max_ns.max(answers.max_ns);
-            if answers.received > 0 {
-                all.min_ns = all.min_ns.min(answers.min_ns);
-            }
-        }
-        self.prober.set_answers(&self.echo.histogram(), &all);
     }
 
     /// The same at the end. The counters do not change after that.
