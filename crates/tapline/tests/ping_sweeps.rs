@@ -100,3 +100,30 @@ fn a_sweep_leaves_out_only_what_has_no_way_to_it() {
     }
     assert_eq!(echoes_answered(&right), [8190, 8190]);
 }
+
+/// A prefix, and single addresses of which one is repeated. Compared with the requests that the kernel of the other end counts.
+#[test]
+fn a_sweep_of_an_ipv6_prefix_takes_each_address_once_in_random_order() {
+    const TARGETS: u32 = 4096 + 2;
+    let [left, right] = Net::new().pair();
+    let _pass = pass_all(&right);
+    left.ip("-6 route add fd00:64::/48 via fd00:1::2");
+    right.ip("-6 route add local fd00:64::/48 dev lo");
+    let words = "fd00:64::1000/116 fd00:64:0:1::5 fd00:64:0:1::1 fd00:64:0:1::5";
+    let mut ended = Vec::new();
+    let ping = open(&left, &xdp(1), words);
+    assert_eq!(ping.statistics().targets().len(), TARGETS);
+    let summary = complete(ping, |event, _| {
+        if let PingEvent::Ended { target } = event {
+            ended.push(*target);
+        }
+    });
+    let total = summary.statistics.total();
+    let all = u64::from(TARGETS);
+    assert_eq!((total.sent, total.local_drops), (all, 0), "{summary}");
+    assert_eq!((total.received, total.lost), (all, 0), "{summary}");
+    assert_eq!(echoes_answered(&right), [0, all]);
+    assert!(!ended.is_sorted(), "the order is that of the list");
+    ended.sort_unstable();
+    assert_eq!(ended, (0..TARGETS).collect::<Vec<_>>());
+}

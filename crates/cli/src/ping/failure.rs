@@ -101,6 +101,10 @@ fn xdp_advice(refusal: &XdpRefusal) -> Option<String> {
         XdpRefusal::OtherInterface { .. } => {
             "'ip route get ADDRESS' shows the way: give its interface with -I, or add a route"
         }
+        XdpRefusal::LinkDown { link } => {
+            return Some(format!("'ip link set {link} up' brings it up"));
+        }
+        XdpRefusal::NoAddress { .. } => "'ip address add' gives it one",
         XdpRefusal::LowerNamespace { .. } => {
             "run it there on the lower interface with 'ip netns exec', or use --backend raw"
         }

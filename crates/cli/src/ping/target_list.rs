@@ -239,6 +239,9 @@ fn wrong(args: &PingArgs, error: &TargetError) -> Failure {
         TargetErrorKind::Malformed => {
             "a target is like example.org, 192.0.2.1, 192.0.2.0/24 or 192.0.2.1-192.0.2.9"
         }
+        TargetErrorKind::TooMany { .. } if error.target.contains(':') => {
+            "a /104 has as many; most addresses of a wider IPv6 prefix have no host, so list those that do with -f"
+        }
         TargetErrorKind::TooMany { .. } => "use a longer prefix",
         _ => return Failure::new(Exit::Usage, line),
     };

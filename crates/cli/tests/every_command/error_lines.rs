@@ -283,6 +283,11 @@ const BAD_VALUES: &[(&str, i32, &str)] = &[
         "268435454 with 0.0.0.1-15.255.255.254, at most 16777216 are allowed (use a longer prefix)",
     ),
     (
+        "ping fd00::/64",
+        2,
+        "18446744073709551616 with fd00::-fd00::ffff:ffff:ffff:ffff, at most 16777216 are allowed (a /104 has as many;",
+    ),
+    (
         "ping 300.1.1.1",
         2,
         "'300.1.1.1' is not a name, address, prefix or range (a target is like example.org",

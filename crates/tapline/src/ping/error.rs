@@ -195,6 +195,20 @@ pub enum XdpRefusal {
         /// Name of the VLAN.
         link: String,
     },
+    /// The interface is down or has no carrier, and reaches no target.
+    #[error("interface {link} is down")]
+    LinkDown {
+        /// Its name.
+        link: String,
+    },
+    /// The interface has no address of the family of the targets, and reaches none of them.
+    #[error("interface {link} has no {family} address")]
+    NoAddress {
+        /// Its name.
+        link: String,
+        /// `IPv4` or `IPv6`.
+        family: &'static str,
+    },
     /// No target is reached by the interface.
     #[error("interface {link} reaches none of the targets")]
     OtherInterface {

@@ -57,6 +57,31 @@ fn a_payload_fits_into_the_mtu() {
     );
 }
 
+#[test]
+fn an_interface_without_address_or_carrier_is_named() {
+    let scene = Scene::new();
+    scene.left.ip("link add veth7 type veth peer name veth8");
+    let refused = |words: &str| {
+        let line = format!("--backend xdp -q -c 1 -I veth7 {words}");
+        ping(&scene, &line).refusal(2)
+    };
+    let down = "interface veth7 is down ('ip link set veth7 up' brings it up)";
+    assert_eq!(refused("198.51.100.1"), down);
+    for link in ["veth7", "veth8"] {
+        scene.left.ip(&format!("link set {link} up"));
+    }
+    assert_eq!(
+        refused("198.51.100.1"),
+        "interface veth7 has no IPv4 address ('ip address add' gives it one)"
+    );
+    scene.left.ip("address add 192.0.2.1/24 dev veth7");
+    assert_eq!(
+        refused("198.51.100.1"),
+        "interface veth7 reaches none of the targets ('ip route get ADDRESS' shows the way: give its interface with -I, or \
+         add a route)"
+    );
+}
+
 /// Each way for requests needs another capability beside those of the programs.
 #[test]
 fn the_capabilities_of_the_way_are_named() {

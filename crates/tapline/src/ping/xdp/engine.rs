@@ -28,6 +28,7 @@ use super::counters::Counters;
 use super::hop_update::{HopUpdate, REFRESH_NS, set_targets};
 use super::hops::{HopOptions, NextHops};
 use super::link_monitor::{LinkMonitor, MAX_UPLINK_PPS};
+use super::routes::is_up;
 use super::setup::{EchoSender, EchoSetup, check, refused, require_frames, require_mtu, room};
 use super::waiting_probes::{RoutelessProbes, WaitingProbes};
 use crate::ping::changes::{TargetChanges, TargetControl};
@@ -125,7 +126,7 @@ impl XdpEngine {
         // From here on, changes are noted.
         let mut hops = NextHops::look_up(&targets, hop_options)?;
         let guard = guard_uplink(&mut netlink, &link, options, &forecast, &mut plan)?;
-        require_hops(&targets, &mut hops, interface)?;
+        require_hops(&mut netlink, &link, &targets, &mut hops)?;
         let room = room(&forecast, options.spare_targets);
         require_memory(Prober::BYTES_WITH_KERNEL_COUNTERS * u64::from(targets.len()))?;
         let mut prober = Prober::with_kernel_counters(&plan, targets, room)?;
@@ -515,18 +516,36 @@ fn require_own(netlink: &mut Netlink, source: IpAddr) -> Result<(), PingError> {
 
 /// The interface has to reach some target, or a name that has no address yet.
 fn require_hops(
+    netlink: &mut Netlink,
+    link: &Link,
     targets: &Targets,
     hops: &mut NextHops,
-    interface: String,
 ) -> Result<(), PingError> {
     let mut hosts = 0..targets.len();
     if !hops.is_empty() || hosts.any(|target| targets.address(target).is_none()) {
         return Ok(());
     }
     let mut all = (0..targets.len()).filter_map(|target| targets.address(target));
-    Err(refused(if all.any(|address| hops.is_local(address)) {
-        XdpRefusal::OwnAddress
-    } else {
-        XdpRefusal::OtherInterface { link: interface }
+    if all.any(|address| hops.is_local(address)) {
+        return Err(refused(XdpRefusal::OwnAddress));
+    }
+    let name = link.ifname().to_string();
+    if !is_up(link) {
+        return Err(refused(XdpRefusal::LinkDown { link: name }));
+    }
+    let own = netlink.addresses()?.items;
+    let own: Vec<IpAddr> = own
+        .iter()
+        .filter(|own| own.dev == Some(link.ifindex()))
+        .filter_map(|own| own.local)
+        .collect();
+    let mut families = [(false, "IPv4"), (true, "IPv6")]
+        .into_iter()
+        .filter(|(is_ipv6, _)| targets.has_family(*is_ipv6));
+    let first = families.clone().next();
+    let has_address = families.any(|(is_ipv6, _)| own.iter().any(|own| own.is_ipv6() == is_ipv6));
+    Err(refused(match first {
+        Some((_, family)) if !has_address => XdpRefusal::NoAddress { link: name, family },
+        _ => XdpRefusal::OtherInterface { link: name },
     }))
 }

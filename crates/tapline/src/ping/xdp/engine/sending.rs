@@ -147,8 +147,9 @@ impl XdpEngine {
                     break;
                 }
             }
-            // An interface that is down stays so for the next attempts.
-            let is_lasting = is_down && self.link.outage.is_down();
+            // An interface that is down, or whose MTU has become too small, stays so for the next attempts.
+            let is_too_long = error.raw_os_error() == Some(libc::EMSGSIZE);
+            let is_lasting = is_too_long || (is_down && self.link.outage.is_down());
             if is_lasting || full_ns > MAX_FULL_NS || stalled_ns > MAX_STALLED_NS {
                 self.cancel_frames();
                 let error = error.raw_os_error().unwrap_or(libc::ENOBUFS);
