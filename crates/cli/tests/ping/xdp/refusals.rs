@@ -63,7 +63,7 @@ fn an_interface_without_address_or_carrier_is_named() {
     scene.left.ip("link add veth7 type veth peer name veth8");
     let refused = |words: &str| {
         let line = format!("--backend xdp -q -c 1 -I veth7 {words}");
-        ping(&scene, &line).refusal(2)
+        ping(&scene, &line).refusal(2).to_owned()
     };
     let down = "interface veth7 is down ('ip link set veth7 up' brings it up)";
     assert_eq!(refused("198.51.100.1"), down);

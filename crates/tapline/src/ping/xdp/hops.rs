@@ -8,7 +8,7 @@ use netlink::{IfIndex, MacAddress, NetlinkError, Route};
 use probe::NeighbourPace;
 use probe::targets::Targets;
 
-use super::hop_table::HopTable;
+use super::hop_table::{Hop, HopTable};
 use super::neighbours::{ASKED_AT_ONCE, MAX_ASKED, NeighbourUpdate, Neighbours};
 use super::route_kind::RouteKind;
 use super::routes::{RouteChanges, Routes};
@@ -65,6 +65,8 @@ pub(super) struct NextHops {
     keeps_on_link: bool,
     /// Where the search for unresolved hops continues.
     next_missing: usize,
+    /// A hop that was resolved when somebody asked for one.
+    resolved: u32,
     /// Whether some hops may have to be resolved or confirmed.
     has_unconfirmed: bool,
 }
@@ -89,6 +91,7 @@ impl NextHops {
             reaches_some: false,
             keeps_on_link: true,
             next_missing: 0,
+            resolved: 0,
             has_unconfirmed: false,
         };
         // No target has them yet.
@@ -223,8 +226,14 @@ impl NextHops {
     }
 
     /// Whether probes can leave by some hop.
-    pub fn has_resolved(&self) -> bool {
-        self.hops.iter().any(|hop| hop.mac.is_some())
+    pub fn has_resolved(&mut self) -> bool {
+        let is_resolved = |hop: &Hop| hop.mac.is_some();
+        if !self.hops.get(self.resolved).is_some_and(is_resolved) {
+            let found = self.hops.iter().position(is_resolved);
+            let Some(found) = found else { return false };
+            self.resolved = found as u32;
+        }
+        true
     }
 
     /// The MAC address of the hop, and the source of the requests by it.

@@ -16,9 +16,11 @@ use crate::ping::event::PingEvent;
 /// Probes that wait at most, for their neighbours, their routes, or the rate after that: all hosts of a /16, or many probes of a
 /// fast run. Each takes about 200 bytes.
 const MAX_WAITING: usize = 65_536;
-/// Maximum time that a probe waits for its route, and unless it is one of a sweep for its neighbour: as long as the kernel waits
-/// by default (`mcast_solicit`, `retrans_time_ms`).
-const MAX_WAIT_NS: u64 = 3_000_000_000;
+/// Maximum time that a probe waits for its route.
+const MAX_ROUTE_WAIT_NS: u64 = 3_000_000_000;
+/// Maximum time that a probe of a run with several to each target waits for its neighbour. If many hosts are absent, the others
+/// have their turn within this time, and the kernel gives up one after three seconds (`mcast_solicit`, `retrans_time_ms`).
+const MAX_NEIGHBOUR_WAIT_NS: u64 = 10_000_000_000;
 
 impl XdpEngine {
     fn has_max_waiting(&self) -> bool {
@@ -27,7 +29,7 @@ impl XdpEngine {
 
     /// Whether so many probes wait that no other one is taken. In a run with several probes to each target only if that holds up
     /// none: no neighbour is known.
-    pub(super) fn has_full_queue(&self) -> bool {
+    pub(super) fn has_full_queue(&mut self) -> bool {
         self.has_max_waiting() && (self.is_single || !self.hops.has_resolved())
     }
 
@@ -76,7 +78,7 @@ impl XdpEngine {
         now_ns: u64,
         observe: &mut impl FnMut(PingEvent, &Prober),
     ) {
-        let overdue_ns = now_ns.checked_sub(MAX_WAIT_NS);
+        let overdue_ns = now_ns.checked_sub(MAX_NEIGHBOUR_WAIT_NS);
         if let Some(since_ns) = overdue_ns.filter(|_| !self.is_single) {
             while let Some(probe) = self.waiting.pop_since(since_ns) {
                 self.refuse_held(probe, libc::EHOSTUNREACH, now_ns, observe);
@@ -84,7 +86,7 @@ impl XdpEngine {
         }
         let is_recovering = self.link.outage.is_recovering(now_ns);
         let since_ns = if is_recovering {
-            overdue_ns
+            now_ns.checked_sub(MAX_ROUTE_WAIT_NS)
         } else {
             Some(now_ns)
         };
@@ -106,11 +108,11 @@ impl XdpEngine {
     /// When the next probe has waited too long.
     pub(super) fn next_overdue_ns(&self) -> u64 {
         let waiting = self.waiting.since_ns().filter(|_| !self.is_single);
-        let waiting_ns = waiting.map_or(u64::MAX, |since_ns| since_ns + MAX_WAIT_NS);
+        let waiting_ns = waiting.map_or(u64::MAX, |since_ns| since_ns + MAX_NEIGHBOUR_WAIT_NS);
         let routeless = self.routeless.since_ns();
         let routeless_ns = routeless.map_or(u64::MAX, |since_ns| {
             let end_ns = self.link.outage.recovery_end_ns();
-            end_ns.min(since_ns + MAX_WAIT_NS)
+            end_ns.min(since_ns + MAX_ROUTE_WAIT_NS)
         });
         waiting_ns.min(routeless_ns)
     }
