@@ -211,6 +211,9 @@ impl Prober {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
     use super::*;
     use crate::cookie::RunKey;
     use crate::prober::NextAction;
@@ -339,6 +342,66 @@ mod tests {
         assert!(prober.other_counts().unsent > unsent);
         assert!(prober.has_sent_all());
         assert!(!prober.resume(probe, 2_000_000_000), "it was withdrawn");
+    }
+
+    /// Each target has received one answer. Counts how often it is asked.
+    #[derive(Debug)]
+    struct Answered(Arc<AtomicU64>);
+
+    impl AnswerCounters for Answered {
+        fn answers(&self, target: u32) -> CountedAnswers {
+            self.0.fetch_add(1, Ordering::Relaxed);
+            let rtt_ns = 10 * u64::from(target) + 10;
+            CountedAnswers {
+                received: 1,
+                sum_ns: rtt_ns.into(),
+                squares: u128::from(rtt_ns).pow(2),
+                min_ns: rtt_ns,
+                max_ns: rtt_ns,
+                ..CountedAnswers::default()
+            }
+        }
+
+        fn histogram(&self, _: u32) -> Vec<u32> {
+            Vec::new()
+        }
+
+        /// Each nanosecond below 128 has a bucket.
+        fn round_trips(&self) -> Vec<u64> {
+            let mut counts = vec![0; 128];
+            [10, 20, 30].map(|rtt_ns| counts[rtt_ns] = 1);
+            counts
+        }
+
+        fn reset(&self, _: u32) {}
+    }
+
+    #[test]
+    fn the_counters_of_targets_are_read_when_somebody_asks() {
+        let plan = ProbePlan::new(7, RunKey([1, 2]));
+        let mut builder = TargetsBuilder::default();
+        builder
+            .add("10.0.0.1-10.0.0.3", &mut NoResolver)
+            .expect("targets");
+        let targets = builder.build().expect("not too many");
+        let mut prober = Prober::with_kernel_counters(&plan, targets, 0).expect("a plan");
+        let reads = Arc::new(AtomicU64::new(0));
+        prober.read_from(Box::new(Answered(reads.clone())));
+        let reads = || reads.swap(0, Ordering::Relaxed);
+        let all = CountedAnswers {
+            received: 3,
+            ..CountedAnswers::default()
+        };
+        for _ in 0..2 {
+            prober.set_total(&all, false);
+            assert_eq!((prober.probes_sent(), reads()), (0, 0));
+            assert_eq!((prober.total().received, reads()), (3, 3));
+            assert_eq!((prober.total().lost, reads()), (0, 0), "it is known");
+            let histogram = prober.histogram();
+            assert_eq!((histogram.count(), histogram.sum_ns()), (3, 60));
+            assert_eq!(histogram.range_ns(), Some((10, 30)));
+            assert_eq!((prober.histogram().count(), reads()), (3, 3));
+        }
     }
 
     /// Far more rounds than fit into the flight. Compared with the rounds that the interval asks for.
