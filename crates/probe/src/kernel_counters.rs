@@ -369,7 +369,9 @@ mod tests {
         /// Each nanosecond below 128 has a bucket.
         fn round_trips(&self) -> Vec<u64> {
             let mut counts = vec![0; 128];
-            [10, 20, 30].map(|rtt_ns| counts[rtt_ns] = 1);
+            for rtt_ns in [10, 20, 30] {
+                counts[rtt_ns] = 1;
+            }
             counts
         }
 
