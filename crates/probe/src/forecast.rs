@@ -1,10 +1,10 @@
 //! How long a run takes and how much memory it needs, computed without sending.
 
 use crate::cookie::{COOKIE_BYTES, MIN_PAYLOAD_BYTES};
-use crate::own_plans::OwnPlans;
 use crate::plan::{MAX_NS, MAX_PAYLOAD_BYTES, PlanError, ProbePlan};
 use crate::schedule::rate_limits::{MAX_DEFERRED, PREFIX_SLOTS, prefix_slot};
 use crate::statistics::RunStatistics;
+use crate::target_plans::TargetPlans;
 use crate::targets::Targets;
 
 /// Maximum probes in flight if neither interval nor rate bounds them; further probes wait.
@@ -94,7 +94,7 @@ impl ProbePlan {
         };
         let mut each_bytes = RunStatistics::bytes_per_target(forecast.flight(), self.histograms);
         if self.payload_bytes < COOKIE_BYTES {
-            each_bytes += OwnPlans::short_bytes(RunStatistics::rounds_of(forecast.flight()));
+            each_bytes += TargetPlans::short_bytes(RunStatistics::rounds_of(forecast.flight()));
         }
         forecast.memory_bytes = each_bytes * u64::from(targets);
         Ok(forecast)

@@ -59,7 +59,6 @@ mod host_change;
 mod kernel_counters;
 mod matching;
 mod message;
-mod own_plans;
 mod packet;
 mod path;
 mod plan;
@@ -68,6 +67,7 @@ mod prober;
 mod schedule;
 mod settings;
 mod statistics;
+mod target_plans;
 pub mod targets;
 
 pub use accounts::AddressAccount;

@@ -7,7 +7,6 @@ use crate::accounts::{AddressAccount, AddressAccounts};
 use crate::classification::OtherCounts;
 use crate::cookie::{COOKIE_BYTES, CookieCodec, MAX_SHORT_TARGETS, MIN_PAYLOAD_BYTES};
 use crate::host_change::{RemovedHosts, WaitingChange};
-use crate::own_plans::OwnPlans;
 use crate::path::{BALANCE_BYTES, ChecksumBalance, MAX_PATHS};
 use crate::plan::{MAX_PAYLOAD_BYTES, PlanError, ProbePlan};
 use crate::probe::{Probe, Slot};
@@ -16,6 +15,7 @@ use crate::statistics::{
     Histogram, KernelCountedTargets, NetworkErrors, ProbeCounts, ProbeEnd, RttStatistics,
     RunStatistics, target_buckets, target_quantile,
 };
+use crate::target_plans::TargetPlans;
 use crate::targets::Targets;
 
 /// Maximum slots of targets that are not probed that one call skips, and how long the schedule rests if it skipped that many.
@@ -63,7 +63,7 @@ pub struct Prober {
     pub(crate) kernel_counted: Option<KernelCountedTargets>,
     pub(crate) cookies: CookieCodec,
     /// Targets that are probed differently.
-    pub(crate) own: OwnPlans,
+    pub(crate) own: TargetPlans,
     /// Targets whose own number of probes has ended.
     pub(crate) ended: VecDeque<u32>,
     /// The payload after the cookie.
@@ -133,7 +133,7 @@ impl Prober {
         // A single answer that is counted in the kernel is final when it cannot be late any more.
         let statistics = RunStatistics::new(rows, forecast.flight(), plan.histograms);
         let (round_ns, rounds) = (forecast.round_ns, statistics.rounds());
-        let own = OwnPlans::new(plan, round_ns, rounds, least_payload, &targets)?;
+        let own = TargetPlans::new(plan, round_ns, rounds, least_payload, &targets)?;
         let expiry_ns = match kernel_counted {
             Some(_) if schedule.is_single() => plan.timeout_ns.saturating_mul(2),
             _ => plan.timeout_ns,

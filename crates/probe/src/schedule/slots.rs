@@ -8,9 +8,9 @@ use super::epochs::Epochs;
 use super::permutation::Permutation;
 use super::rate_limits::{MAX_DEFERRED, RateLimits};
 use crate::forecast::{Forecast, gap, round_ns};
-use crate::own_plans::OwnPlans;
 use crate::plan::ProbePlan;
 use crate::probe::{Probe, Slot};
+use crate::target_plans::TargetPlans;
 use crate::targets::Targets;
 
 /// Maximum delay that the schedule catches up on. A longer delay shifts the rest of the run.
@@ -168,7 +168,7 @@ impl Schedule {
 
     /// The probe that is due at `now_ns`, or the slot of a target that is not probed in this round. Slots from number `limit` on have to wait.
     #[inline]
-    pub fn turn(&mut self, now_ns: u64, limit: u64, targets: &Targets, own: &OwnPlans) -> Turn {
+    pub fn turn(&mut self, now_ns: u64, limit: u64, targets: &Targets, own: &TargetPlans) -> Turn {
         if let Some(turn) = self.deferred_turn(now_ns, targets) {
             return turn;
         }

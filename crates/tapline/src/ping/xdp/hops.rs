@@ -275,12 +275,12 @@ impl NextHops {
     }
 
     /// Asks the kernel who answers for the neighbour, whose probes wait.
-    pub fn want(&mut self, neighbour: IpAddr) {
+    pub fn request(&mut self, neighbour: IpAddr) {
         let hop = self.hops.first_of(neighbour);
         let hop = hop.and_then(|number| self.hops.get(number));
         let is_gateway = hop.is_some_and(|hop| hop.is_gateway);
         let is_kept = is_gateway || self.keeps_on_link;
-        self.neighbours.want(neighbour, is_kept, is_gateway);
+        self.neighbours.request(neighbour, is_kept, is_gateway);
     }
 
     /// Reads what has become known of neighbours, and asks for the next ones unless `is_held`. Calls `set` with each hop that has another MAC
@@ -363,7 +363,8 @@ impl NextHops {
         for at in missing {
             if let Some(hop) = self.hops.get(at) {
                 let is_kept = hop.is_gateway || self.keeps_on_link;
-                self.neighbours.want(hop.address, is_kept, hop.is_gateway);
+                self.neighbours
+                    .request(hop.address, is_kept, hop.is_gateway);
             }
             self.next_missing = at as usize + 1;
         }

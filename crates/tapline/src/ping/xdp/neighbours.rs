@@ -1,9 +1,10 @@
 //! Neighbours, which the kernel resolves at a pace.
 //!
 //! ```text
-//!           ┌────────── after its turn, if others wait ◀──────────┐
-//! want ─▶ queues ─ as tokens permit ─▶ request to the kernel ─────┴─▶ notification ─▶ update
-//!                                                                └▶ the entry is deleted again if it is not kept
+//! request ─▶ queue ─ as tokens permit ─▶ asked of the kernel ─▶ notification ─▶ update
+//!              ▲                           │              └▶ the entry is deleted again if it is not kept
+//!              └── its turn is over, and ──┘
+//!                  others wait
 //! ```
 //!
 //! The kernel's table holds 1024 neighbours by default (`gc_thresh3`), of all network namespaces together. So entries that
@@ -82,7 +83,7 @@ pub(super) struct Neighbours {
     queued: HashSet<IpAddr>,
     /// What the kernel's table says of neighbours that it knows.
     known: HashMap<IpAddr, NeighbourUpdate>,
-    /// Neighbours that were known when they were wanted.
+    /// Neighbours that were known when they were requested.
     ready: Vec<Request>,
     asked: HashMap<IpAddr, Asked>,
     /// When each of them was asked for, in order; also of some that are known by now.
@@ -134,7 +135,7 @@ impl Neighbours {
 
     /// Asks the kernel for a neighbour when its turn comes, unless it is known. A gateway has its turn before others: many
     /// targets may wait for it. The entry stays in the kernel's table if `is_kept`.
-    pub fn want(&mut self, address: IpAddr, is_kept: bool, is_gateway: bool) {
+    pub fn request(&mut self, address: IpAddr, is_kept: bool, is_gateway: bool) {
         let request = Request {
             address,
             is_kept,

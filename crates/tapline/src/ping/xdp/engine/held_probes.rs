@@ -44,7 +44,7 @@ impl XdpEngine {
         self.make_room(now_ns, observe);
         self.prober.hold(probe);
         if self.waiting.add(neighbour, probe, now_ns) {
-            self.hops.want(neighbour);
+            self.hops.request(neighbour);
         }
     }
 

@@ -7,7 +7,7 @@ use crate::targets::Targets;
 
 /// How one target is probed.
 #[derive(Clone, Debug, Default)]
-struct OwnPlan {
+struct TargetPlan {
     /// Its first round.
     first_round: u32,
     /// It is probed in each round that is a multiple of this after the first.
@@ -23,8 +23,8 @@ struct OwnPlan {
 
 /// How each target is probed. Empty if all are probed as the plan says, in full.
 #[derive(Debug)]
-pub(crate) struct OwnPlans {
-    plans: Vec<OwnPlan>,
+pub(crate) struct TargetPlans {
+    plans: Vec<TargetPlan>,
     round_ns: u64,
     timeout_ns: u64,
     payload_bytes: usize,
@@ -34,7 +34,7 @@ pub(crate) struct OwnPlans {
     rounds: u32,
 }
 
-impl OwnPlans {
+impl TargetPlans {
     /// For targets that take part from the first round on. `rounds` limits the probes in flight to one of them, and
     /// `min_payload_bytes` the payload.
     pub fn new(
@@ -65,7 +65,7 @@ impl OwnPlans {
 
     /// Bytes for a target whose payload has no room for a cookie, with `rounds` probes in its window.
     pub fn short_bytes(rounds: u32) -> u64 {
-        (size_of::<OwnPlan>() + rounds as usize * size_of::<u64>()) as u64
+        (size_of::<TargetPlan>() + rounds as usize * size_of::<u64>()) as u64
     }
 
     /// Whether a target may have these settings.
@@ -108,12 +108,12 @@ impl OwnPlans {
         *of_target = plan;
     }
 
-    fn plan(&self, settings: TargetSettings, first_round: u32) -> OwnPlan {
+    fn plan(&self, settings: TargetSettings, first_round: u32) -> TargetPlan {
         let payload_bytes = settings.payload_bytes.unwrap_or(self.payload_bytes);
         let every = settings.interval_ns.unwrap_or(0);
         let every = every.div_ceil(self.round_ns.max(1)).max(1);
         let is_short = payload_bytes < COOKIE_BYTES;
-        OwnPlan {
+        TargetPlan {
             first_round,
             every: u32::try_from(every).unwrap_or(u32::MAX),
             count: settings.count,
