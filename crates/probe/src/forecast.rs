@@ -152,6 +152,16 @@ impl Forecast {
         rounds.min(MAX_FLIGHT) as u32
     }
 
+    /// Maximum number of probes to one target within twice the timeout, and some for the ends. Without an interval and a rate
+    /// twice as many as may be in flight.
+    pub fn within_two_timeouts(&self) -> u64 {
+        let flight = 2 * u64::from(self.flight()) + 2;
+        match (2 * self.timeout_ns).checked_div(self.round_ns) {
+            Some(rounds) => flight.min(rounds + 4),
+            None => flight,
+        }
+    }
+
     /// Adds the maximum delay of the plan's prefix and neighbour limits over `targets`, of which
     /// `on_link` are on-link. The maximum applies when no on-link target answers.
     ///

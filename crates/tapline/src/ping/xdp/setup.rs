@@ -23,7 +23,7 @@ const SPARE_POSITIONS: u32 = 1 << 20;
 /// Number of the latest probes to a target whose answers are matched: those sent within twice the timeout, if there is room for
 /// all of them.
 fn window(forecast: &Forecast, targets: u32) -> u32 {
-    let window = (2 * u64::from(forecast.flight()) + 2).next_power_of_two();
+    let window = forecast.within_two_timeouts().next_power_of_two();
     let most = (MAX_POSITIONS / u64::from(targets).max(1)).max(1);
     let most = u64::from(EchoProber::MAX_WINDOW).min(1 << most.ilog2());
     window.min(most) as u32
@@ -283,6 +283,9 @@ mod tests {
             rate_pps: None,
             ..ProbePlan::new(1, RunKey([1, 2]))
         };
+        // Two probes within twice the timeout, and four for the ends.
+        let slow = plan(None, 1_000_000_000).forecast(1000).expect("in range");
+        assert_eq!(window(&slow, 1000), 8);
         for (rounds, interval_ns, targets, expected) in [
             (None, 1_000_000_000, 1, 1025),
             (Some(10), 1_000_000_000, 1000, 2024),
