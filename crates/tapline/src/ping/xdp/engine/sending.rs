@@ -134,7 +134,8 @@ impl XdpEngine {
             rest = left;
             let Some(error) = error else { continue };
             let full_ns = now_ns - *full_since_ns.get_or_insert(now_ns);
-            let is_down = is_down(&error);
+            // AF_XDP has no error of its own for an interface without a carrier.
+            let is_down = is_down(&error) || self.link.outage.is_down();
             if is_down && now_ns >= next_check_ns {
                 next_check_ns = now_ns + CHECK_NS;
                 if self.waits_for_link(now_ns) {
