@@ -13,7 +13,8 @@ impl Prober {
     }
 
     /// Sets `probe` aside, which [`Prober::next`] has issued and the caller cannot send yet. It counts as not issued until
-    /// [`Prober::resume`], or until it is issued again after [`Prober::requeue`]. [`Prober::stop`] withdraws it.
+    /// [`Prober::resume`], or until it is issued again after [`Prober::requeue`]. [`Prober::stop`] withdraws it. If answers are
+    /// counted in the kernel, and there are several probes to each target, the timeouts of later probes do not wait for it.
     pub fn hold(&mut self, probe: Probe) {
         self.unreported = self.unreported.saturating_sub(1);
         let slot = self.slot_of(probe);
