@@ -415,8 +415,8 @@ fn a_probe_that_waits_follows_its_route() {
     }
 }
 
-/// A thousand absent hosts and a host that has to be resolved, each probed ten times a second. The present one is the last of the
-/// list, so that its first request comes behind those to the others. Compared with the requests that its kernel counts.
+/// A thousand absent hosts and a host that has to be resolved, each probed ten times a second. Compared with the requests that the
+/// kernel of the present one counts.
 #[test]
 fn absent_hosts_do_not_hold_up_a_host_that_answers() {
     const ABSENT: u32 = 1000;
