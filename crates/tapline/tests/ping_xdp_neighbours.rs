@@ -466,7 +466,7 @@ fn an_absent_host_does_not_fill_the_flight() {
         if sent > 0 {
             first.get_or_insert_with(Instant::now);
         }
-        if sent == ROUNDS.into() {
+        if sent == u64::from(ROUNDS) {
             took.get_or_insert_with(|| first.map(|first| first.elapsed()));
         }
     });
