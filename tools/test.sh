@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # Runs every test and ends with one line that counts them, skipped ones included.
 #
-# Builds all test programs, then runs them side by side, one more than there are CPUs, because most tests wait for the kernel longer
-# than they compute. The output of each is in a file of its own.
+# Builds all test programs, then runs as many side by side as there are CPUs. The output of each is in a file of its own.
 # A program that has not ended after TAPLINE_TEST_LIMIT seconds (2400) is ended, and fails; its output names the tests that
 # were running.
 # Tests in modules called `alone` measure, or need all CPUs: they follow one at a time. A program that crashes, or
@@ -63,7 +62,7 @@ name() {
 
 run doc . cargo test --workspace --locked --no-fail-fast --doc &
 while read -r folder program; do
-    while [ "$(jobs -rp | wc -l)" -gt "$(nproc)" ]; do wait -n; done
+    while [ "$(jobs -rp | wc -l)" -ge "$(nproc)" ]; do wait -n; done
     run "$(name "$folder" "$program")" "$folder" "$program" --skip alone:: &
 done <"$work/programs"
 wait
