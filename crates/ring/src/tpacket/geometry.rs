@@ -336,7 +336,9 @@ fn batch_blocks(
         return Err(BlockReason::SeveralRings);
     };
     let retire_ms = options.gather.min(longest).as_millis().clamp(1, 65_535) as u32;
-    let least = blocks_for(stall, Duration::ZERO, retire_ms).max(BATCH_BLOCKS_MIN);
+    let least = blocks_for(stall, Duration::ZERO, retire_ms)
+        .max(BATCH_PAUSE_MS.div_ceil(retire_ms as usize))
+        .max(BATCH_BLOCKS_MIN);
     let largest = (options.buffer_bytes / least).min(BATCH_BYTES_MAX);
     if least > BATCH_BLOCKS_MAX || largest < smallest {
         return Err(BlockReason::SmallRing);

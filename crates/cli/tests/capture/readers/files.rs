@@ -102,7 +102,11 @@ pub(crate) fn stop(running: Running, count: u64) -> Summary {
 
 /// Stops a capture, which may have a single reader, that has delivered `count` packets.
 pub(crate) fn stop_any(mut running: Running, count: u64) -> Summary {
-    running.event(|event| event["event"] == "stats" && number(event, "delivered") >= count);
+    // Lost ones, too, so that a loss fails the test and does not stop it.
+    running.event(|event| {
+        event["event"] == "stats"
+            && number(event, "delivered") + number(&event["lost"], "ring") >= count
+    });
     running.stop().done()
 }
 
