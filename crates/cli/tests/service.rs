@@ -131,7 +131,7 @@ fn a_capture_is_started_until_its_interface_is_there() {
     });
     run(
         &systemd,
-        "ip link add later0 type dummy && ip link set later0 up",
+        "ip link add later0 type veth peer name later1 && ip link set later0 up",
     );
     lab::wait::until("it captures", || of("later", "ActiveState") == "active");
 }
