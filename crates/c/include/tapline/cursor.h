@@ -169,9 +169,8 @@ TAPLINE_INLINE bool tapline_cursor_next_in_block(tapline_cursor *cursor, tapline
     const size_t end = start + frame->snaplen;
     /* The last packet of a block has no successor, and 0 here. */
     const size_t step = frame->next_offset;
-    /* What needs the end comes first: in loops of a C++ compiler there is no register left for it later. */
-    if (end > room || (step < end && cursor->left > 1) || (frame->status & TAPLINE_FRAME_NOT_PLAIN) != 0 ||
-        start < sizeof *frame || step > room || step % 8 != 0) {
+    if ((frame->status & TAPLINE_FRAME_NOT_PLAIN) != 0 || start < sizeof *frame || end > room || step > room ||
+        step % 8 != 0 || (step < end && cursor->left > 1)) {
         return false;
     }
     tapline_frame_prefetch(cursor->frame, step);
