@@ -1,7 +1,8 @@
 //! Compares CPU time per packet of a capture in Rust, in C and in C++ on the same packets.
 //!
-//! Each fills its ring while nobody reads and reads it, so that caches and pages are warm; then fills it again, and
-//! measures the CPU time of the thread that reads it in batches. Rust reads packet by packet with `next`, and a batch at a
+//! Each fills its ring while nobody reads and reads it, so that caches and pages are warm; then it does so eight times more, and
+//! measures the CPU time of the thread that reads it in batches. The median of these times is the figure of a round: reading a
+//! ring takes about a millisecond, which one interrupt lengthens. Rust reads packet by packet with `next`, and a batch at a
 //! time with `lend_each`: C and C++ are compared with the cheaper one of each round. C and C++ read packet by packet, and in
 //! arrays. Their programs are processes of their own. The bench builds the library that they link to.
 
@@ -22,6 +23,9 @@ use harness::{
 };
 
 const PACKETS: u64 = 100_000;
+
+/// How often a ring is filled and read in a round.
+const TURNS: u64 = 9;
 
 /// Maximum cost of C and C++ relative to Rust.
 const LIMIT: f64 = 1.03;
@@ -53,7 +57,7 @@ fn measure(_: &BenchOptions, report: &mut Report) {
     let folder = tempfile::tempdir().expect("a folder");
     let programs = build(folder.path());
     let mut ring = FullRing::new(PACKETS, 64);
-    let packets = PACKETS.to_string();
+    let [packets, turns] = [PACKETS, TURNS].map(|number| number.to_string());
     for (backend, number) in BACKENDS {
         for round in report.rounds(backend.name()) {
             // They take turns to go first.
@@ -61,12 +65,28 @@ fn measure(_: &BenchOptions, report: &mut Report) {
             for turn in 0..6 {
                 let place = (round as usize + turn) % 6;
                 times[place] = match place {
-                    0 => ring.batches_ns(backend, with_next),
-                    1 => ring.batches_ns(backend, with_lend_each),
-                    2 => read(&mut ring, &programs[0], &[number, &packets, "cursor"]),
-                    3 => read(&mut ring, &programs[1], &[number, &packets, "cursor"]),
-                    4 => read(&mut ring, &programs[0], &[number, &packets, "arrays"]),
-                    _ => read(&mut ring, &programs[1], &[number, &packets, "arrays"]),
+                    0 => ring.batches_ns(backend, TURNS, with_next),
+                    1 => ring.batches_ns(backend, TURNS, with_lend_each),
+                    2 => read(
+                        &mut ring,
+                        &programs[0],
+                        &[number, &packets, "cursor", &turns],
+                    ),
+                    3 => read(
+                        &mut ring,
+                        &programs[1],
+                        &[number, &packets, "cursor", &turns],
+                    ),
+                    4 => read(
+                        &mut ring,
+                        &programs[0],
+                        &[number, &packets, "arrays", &turns],
+                    ),
+                    _ => read(
+                        &mut ring,
+                        &programs[1],
+                        &[number, &packets, "arrays", &turns],
+                    ),
                 };
             }
             report.table(&title, &COLUMNS).add(backend.name(), &times);
@@ -151,7 +171,7 @@ fn read(ring: &mut FullRing, program: &Path, arguments: &[&str]) -> f64 {
     let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
     let mut line = || lines.next().expect("a line").expect("text");
     let mut input = child.stdin.take().expect("a pipe");
-    for _ in 0..2 {
+    for _ in 0..TURNS {
         assert_eq!(line(), "ready");
         ring.fill();
         input.write_all(b"\n").expect("it reads");

@@ -1,5 +1,5 @@
-/* pull INTERFACE BACKEND PACKETS WAY: twice its ring is filled until a line arrives, and read; prints the CPU time per packet
- * of the second time. WAY is arrays, or cursor, that is packet by packet. */
+/* pull INTERFACE BACKEND PACKETS WAY TURNS: as often as TURNS its ring is filled until a line arrives, and read; prints the
+ * CPU time per packet, the median of all times but the first. WAY is arrays, or cursor, that is packet by packet. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,11 +41,21 @@ static size_t read_cursor(tapline_capture *capture, size_t wanted) {
     return received == wanted ? bytes : 0;
 }
 
+static int compare(const void *one, const void *other) {
+    const double a = *(const double *)one, b = *(const double *)other;
+    return (a > b) - (a < b);
+}
+
 int main(int argc, char **argv) {
-    if (argc != 5) {
+    if (argc != 6) {
         return 2;
     }
     const size_t packet_count = strtoull(argv[3], NULL, 10);
+    const size_t turns = strtoull(argv[5], NULL, 10);
+    double *const times = calloc(turns, sizeof *times);
+    if (turns < 2 || times == NULL) {
+        return 2;
+    }
     const char *interfaces[] = {argv[1]};
     const uint32_t backend = (uint32_t)atoi(argv[2]);
     tapline_capture_options options = {
@@ -56,7 +66,7 @@ int main(int argc, char **argv) {
         .delivery = backend == TAPLINE_BACKEND_PACKET_V2 ? TAPLINE_DELIVERY_IMMEDIATE : TAPLINE_DELIVERY_BATCH,
         .snaplen = 96,
         .buffer_bytes = 64 << 20,
-        .max_packets = 2 * packet_count,
+        .max_packets = turns * packet_count,
     };
     tapline_capture *capture;
     tapline_error *error = NULL;
@@ -66,16 +76,17 @@ int main(int argc, char **argv) {
     }
     const bool has_cursor = strcmp(argv[4], "cursor") == 0;
     size_t bytes = 0;
-    double used = 0;
-    for (int turn = 1; turn <= 2; turn++) {
+    for (size_t turn = 0; turn < turns; turn++) {
         puts("ready");
         fflush(stdout);
         getchar();
         const double before = cpu_ns();
         bytes = (has_cursor ? read_cursor : read_arrays)(capture, packet_count);
-        used = cpu_ns() - before;
+        times[turn] = cpu_ns() - before;
     }
     tapline_capture_close(capture, NULL);
-    printf("%zu %zu %f\n", bytes == 0 ? 0 : packet_count, bytes, used / (double)packet_count);
+    qsort(times + 1, turns - 1, sizeof *times, compare);
+    printf("%zu %zu %f\n", bytes == 0 ? 0 : packet_count, bytes, times[turns / 2] / (double)packet_count);
+    free(times);
     return 0;
 }

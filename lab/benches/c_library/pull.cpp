@@ -1,9 +1,11 @@
-// pull INTERFACE BACKEND PACKETS WAY: twice its ring is filled until a line arrives, and read; prints the CPU time per packet
-// of the second time. WAY is arrays, or cursor, that is packet by packet.
+// pull INTERFACE BACKEND PACKETS WAY TURNS: as often as TURNS its ring is filled until a line arrives, and read; prints the
+// CPU time per packet, the median of all times but the first. WAY is arrays, or cursor, that is packet by packet.
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
 #include <string_view>
+#include <vector>
 
 #include <tapline/capture.hpp>
 
@@ -34,18 +36,22 @@ static tapline::result<tapline::batch> next_array(tapline::capture &capture) { r
 static tapline::result<tapline::packets> next_one_by_one(tapline::capture &capture) { return capture.next_packets(); }
 
 int main(int argc, char **argv) {
-    if (argc != 5) {
+    if (argc != 6) {
         return 2;
     }
     const auto backend = static_cast<tapline_backend>(std::atoi(argv[2]));
     const std::size_t packet_count = std::strtoull(argv[3], nullptr, 10);
+    const std::size_t turns = std::strtoull(argv[5], nullptr, 10);
+    if (turns < 2) {
+        return 2;
+    }
     auto capture = tapline::capture::open({
         .interfaces = {argv[1]},
         .delivery = backend == TAPLINE_BACKEND_PACKET_V2 ? TAPLINE_DELIVERY_IMMEDIATE : TAPLINE_DELIVERY_BATCH,
         .backend = backend,
         .buffer_bytes = 64 << 20,
         .snaplen = 96,
-        .max_packets = 2 * packet_count,
+        .max_packets = turns * packet_count,
     });
     if (!capture) {
         std::fprintf(stderr, "%s\n", capture.error().describe().c_str());
@@ -53,15 +59,16 @@ int main(int argc, char **argv) {
     }
     const bool has_cursor = std::string_view(argv[4]) == "cursor";
     std::size_t bytes = 0;
-    double used = 0;
-    for (int turn = 1; turn <= 2; turn++) {
+    std::vector<double> times;
+    for (std::size_t turn = 0; turn < turns; turn++) {
         std::puts("ready");
         std::fflush(stdout);
         std::getchar();
         const double before = cpu_ns();
         bytes = (has_cursor ? read_packets<next_one_by_one> : read_packets<next_array>)(*capture, packet_count);
-        used = cpu_ns() - before;
+        times.push_back(cpu_ns() - before);
     }
-    std::printf("%zu %zu %f\n", bytes == 0 ? 0 : packet_count, bytes, used / static_cast<double>(packet_count));
+    std::sort(times.begin() + 1, times.end());
+    std::printf("%zu %zu %f\n", bytes == 0 ? 0 : packet_count, bytes, times[turns / 2] / static_cast<double>(packet_count));
     return 0;
 }

@@ -74,9 +74,15 @@ impl FullRing {
     }
 
     /// CPU nanoseconds per packet of the calling thread to read a full ring in batches with `read`, which touches the
-    /// packets of a batch and returns their number. Another full ring is read before, so that caches and pages are warm.
-    pub fn batches_ns(&mut self, backend: Backend, read: fn(PacketBatch<'_>) -> u64) -> f64 {
-        let mut capture = self.open_for(backend, 2 * self.packets);
+    /// packets of a batch and returns their number: the median of `turns` full rings without the first, which makes caches and
+    /// pages warm.
+    pub fn batches_ns(
+        &mut self,
+        backend: Backend,
+        turns: u64,
+        read: fn(PacketBatch<'_>) -> u64,
+    ) -> f64 {
+        let mut capture = self.open_for(backend, turns * self.packets);
         let packets = self.packets;
         let read_all = |capture: &mut Capture| {
             let mut received = 0;
@@ -86,14 +92,19 @@ impl FullRing {
             }
         };
         read_all(&mut capture);
-        self.fill();
-        let before = thread_usage();
-        read_all(&mut capture);
-        let used = thread_usage().cpu.saturating_sub(before.cpu);
+        let mut times = Vec::new();
+        for _ in 1..turns {
+            self.fill();
+            let before = thread_usage();
+            read_all(&mut capture);
+            times.push(thread_usage().cpu.saturating_sub(before.cpu));
+        }
+        times.sort_unstable();
+        let used = times[(times.len() - 1) / 2];
         let account = capture.finish().expect("a summary").account;
         assert_eq!(
             (account.delivered, account.lost.total()),
-            (2 * self.packets, 0)
+            (turns * self.packets, 0)
         );
         used.as_nanos() as f64 / self.packets as f64
     }
