@@ -72,7 +72,8 @@ pub fn measure(bench: &Bench, report: &mut Report) {
             Counted::Racount("argus"),
         ),
     ];
-    let own = format!("flows -q -i {link} -w {folder}/live.parquet");
+    // What it prints has its account.
+    let own = format!("flows -i {link} -w {folder}/live.parquet");
     report.note(format!(
         "Flows of an interface: `tapline flows -i … -w flows.parquet` and the peers with `-i` on CPU 0, while `tapline send` sends {PACKETS} packets \
          of {FLOWS} flows from CPU 1, where the kernel receives them, too. The CPU time is that of the process from its start to its exit, \
