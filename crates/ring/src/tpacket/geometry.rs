@@ -41,6 +41,10 @@ const COARSE_MS: u32 = 16;
 /// Fewest blocks that are batches. The reader holds one of them while it reads, so it holds a small part of the ring.
 const BATCH_BLOCKS_MIN: usize = 16;
 
+/// With blocks that are batches: how long the reader may pause, in milliseconds, while there are so few packets that only the
+/// timer hands blocks over. Each of them then holds some packets and a whole block of the ring.
+const BATCH_PAUSE_MS: usize = 1600;
+
 /// Most blocks that the ring may need if they are to be batches. With more, wake-ups for all of them cost about as much as timed
 /// checks of the ring.
 const BATCH_BLOCKS_MAX: usize = 64;
