@@ -148,6 +148,16 @@ struct Sender {
     template: abi::bpf::Map,
 }
 
+/// Counters of ICMP errors, by target and kind.
+fn error_table() -> Result<CounterTable, XdpProgramError> {
+    let options = TableOptions {
+        key_bytes: ERROR_KEY_BYTES,
+        max_entries: MAX_ERROR_KINDS,
+        when_full: FullTablePolicy::Refuse,
+    };
+    CounterTable::create(NAME, options).map_err(XdpProgramError::from)
+}
+
 impl EchoProber {
     /// Maximum of [`EchoProberOptions::window`].
     pub const MAX_WINDOW: u32 = 1 << 22;
@@ -203,15 +213,7 @@ impl EchoProber {
         let (targets, target_memory) = shared_array(entries.bytes() as u32, options.targets)?;
         let (hops, hop_memory) = shared_array(hop::BYTES, options.hops.max(1))?;
         let (totals, totals_memory) = shared_array(TOTALS_BYTES as u32, 1)?;
-        let errors = CounterTable::create(
-            NAME,
-            TableOptions {
-                key_bytes: ERROR_KEY_BYTES,
-                max_entries: MAX_ERROR_KINDS,
-                when_full: FullTablePolicy::Refuse,
-            },
-        )
-        .map_err(XdpProgramError::from)?;
+        let errors = error_table()?;
         let totals_memory = Arc::new(totals_memory);
         let target_memory = EchoCounters::new(
             target_memory,
