@@ -149,7 +149,7 @@ struct Sender {
 }
 
 /// Counters of ICMP errors, by target and kind.
-fn error_table() -> Result<CounterTable, XdpProgramError> {
+fn error_table() -> Result<CounterTable<1>, XdpProgramError> {
     let options = TableOptions {
         key_bytes: ERROR_KEY_BYTES,
         max_entries: MAX_ERROR_KINDS,
