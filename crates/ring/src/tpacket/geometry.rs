@@ -43,7 +43,7 @@ const BATCH_BLOCKS_MIN: usize = 16;
 
 /// With blocks that are batches: how long the reader may pause, in milliseconds, while there are so few packets that only the
 /// timer hands blocks over. Each of them then holds some packets and a whole block of the ring.
-const BATCH_PAUSE_MS: usize = 1600;
+const BATCH_PAUSE_MS: usize = 1200;
 
 /// Most blocks that the ring may need if they are to be batches. With more, wake-ups for all of them cost about as much as timed
 /// checks of the ring.
@@ -186,8 +186,9 @@ impl Geometry {
         let short = options.stall.map_or(0, packets_in);
         let short = short.saturating_mul(SMALLEST_FRAME_BYTES);
         // A ring too small for gathering ends a batch early, but loses nothing.
+        let short = below_three_quarters(short.div_ceil(slot_bytes));
         let least = blocks_for(stall, Duration::ZERO, retire_ms);
-        geometry.grown(least.max(short.div_ceil(slot_bytes)), stall)
+        geometry.grown(least.max(short), stall)
     }
 
     /// Enlarges the ring to at least `least` slots, which a stall of `stall` needs.
@@ -341,7 +342,9 @@ fn batch_blocks(
     };
     let retire_ms = options.gather.min(longest).as_millis().clamp(1, 65_535) as u32;
     let least = blocks_for(stall, Duration::ZERO, retire_ms)
-        .max(BATCH_PAUSE_MS.div_ceil(retire_ms as usize))
+        .max(below_three_quarters(
+            BATCH_PAUSE_MS.div_ceil(retire_ms as usize),
+        ))
         .max(BATCH_BLOCKS_MIN);
     let largest = (options.buffer_bytes / least).min(BATCH_BYTES_MAX);
     if least > BATCH_BLOCKS_MAX || largest < smallest {
@@ -351,11 +354,21 @@ fn batch_blocks(
     Ok((1 << largest.ilog2(), retire_ms))
 }
 
+/// Blocks of a ring of which `full` blocks are at most three quarters.
+///
+/// A fuller ring can lose packets although it has free blocks. Since Linux 5.3, the kernel drops a packet, without a lock,
+/// if the active block and the block a quarter of the ring ahead belong to the reader (`tpacket_rcv` and
+/// `__packet_rcv_has_room`, net/packet/af_packet.c). While another CPU closes a block, the active one belongs to the reader
+/// for a moment.
+const fn below_three_quarters(full: usize) -> usize {
+    full.saturating_mul(4).div_ceil(3)
+}
+
 /// Blocks that outlast a stall of the reader if the kernel hands one over every `retire_ms`.
 ///
 /// Twice as many as the timer hands over. Measured on Linux 6.18 with 241 blocks, 1 ms and a stall of 200 ms: with
-/// a fifth more, a few packets were lost at the end of the stall; with twice as many, none. Plus six times as many
-/// as the timer hands over while a batch gathers, so that these stay below a quarter of the ring.
+/// a fifth more, a few packets were lost at the end of the stall (see [`below_three_quarters`]); with twice as many, none.
+/// Plus six times as many as the timer hands over while a batch gathers, so that these stay below a quarter of the ring.
 fn blocks_for(stall: Duration, gather: Duration, retire_ms: u32) -> usize {
     let blocks = |time: Duration| {
         let blocks = time.as_millis().div_ceil(u128::from(retire_ms));

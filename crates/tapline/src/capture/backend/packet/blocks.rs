@@ -18,7 +18,7 @@ const FULL_BLOCKS: usize = 4;
 const LONG_MS: u128 = 8;
 
 /// Longest time for which the kernel gathers packets for one of several readers. The merger waits as long for a reader
-/// without packets, with those of the others in memory. With pauses of 1.6 s, the ring has 64 blocks.
+/// without packets, with those of the others in memory. With pauses of 1.2 s, the ring has 64 blocks.
 const SHARED_BLOCK_TIME: Duration = Duration::from_millis(32);
 
 /// Sets `options` so that a block is a batch, or else a part of one, in size and time, for a reader that waits until its
