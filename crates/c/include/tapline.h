@@ -13,9 +13,8 @@
  *
  * Memory. A call fails with TAPLINE_STATUS_SYSTEM and ENOMEM if there is too little memory for a ring, a queue, the
  * targets of a ping, a large netlink object, the results of a batch, or for a list or its next objects. Smaller pieces,
- * such as a handle, a name or the text of an error, are not checked one by one: the process is aborted if the memory
- * is used up so far that there is none even for one of these, as when other threads use it up meanwhile. Nor are the groups
- * of a count checked: reading them takes some hundred bytes for each.
+ * such as a handle, a name or the text of an error, are not checked: without memory for them, the process is aborted. The
+ * same applies to reading the groups of a count, which takes some hundred bytes for each.
  *
  * Handles. A handle is opaque and never points to memory. A function that gets a handle that is null, closed, or
  * of another kind returns TAPLINE_STATUS_INVALID_HANDLE. Whoever opens a handle closes it; a close function does

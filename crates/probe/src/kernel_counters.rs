@@ -344,7 +344,7 @@ mod tests {
         assert!(!prober.resume(probe, 2_000_000_000), "it was withdrawn");
     }
 
-    /// Each target has received one answer. Counts how often it is asked.
+    /// Counters of targets that have received one answer each. Counts the reads.
     #[derive(Debug)]
     struct Answered(Arc<AtomicU64>);
 

@@ -64,6 +64,7 @@ mod path;
 mod plan;
 mod probe;
 mod prober;
+mod results;
 mod schedule;
 mod settings;
 mod statistics;

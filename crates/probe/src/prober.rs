@@ -1,9 +1,8 @@
 //! The state machine of a run.
 
-use std::borrow::Cow;
 use std::collections::VecDeque;
 
-use crate::accounts::{AddressAccount, AddressAccounts};
+use crate::accounts::AddressAccounts;
 use crate::classification::OtherCounts;
 use crate::cookie::{COOKIE_BYTES, CookieCodec, MAX_SHORT_TARGETS, MIN_PAYLOAD_BYTES};
 use crate::host_change::{RemovedHosts, WaitingChange};
@@ -11,10 +10,7 @@ use crate::path::{BALANCE_BYTES, ChecksumBalance, MAX_PATHS};
 use crate::plan::{MAX_PAYLOAD_BYTES, PlanError, ProbePlan};
 use crate::probe::{Probe, Slot};
 use crate::schedule::{Expiry, Schedule, Turn};
-use crate::statistics::{
-    Histogram, KernelCountedTargets, NetworkErrors, ProbeCounts, ProbeEnd, RttStatistics,
-    RunStatistics, target_buckets, target_quantile,
-};
+use crate::statistics::{KernelCountedTargets, NetworkErrors, ProbeEnd, RunStatistics};
 use crate::target_plans::TargetPlans;
 use crate::targets::Targets;
 
@@ -47,7 +43,7 @@ pub enum SendFailure {
 /// Times are nanoseconds since the start of the run, by a monotonic clock. [`Prober::new`] allocates all
 /// memory. Each target takes 64 bytes of statistics, 16 bytes of state, and two bits per probe in
 /// flight, at least 128. No other call allocates, except those that change the targets. The cost of each call is
-/// bounded and independent of the number of targets.
+/// bounded and independent of the number of targets, except that of sums over targets whose answers are counted in the kernel.
 ///
 /// ```text
 /// next ─▶ Send ─▶ cookie, then send ─▶ sent, or not_sent
@@ -466,110 +462,6 @@ impl Prober {
     pub fn mark_on_link(&mut self, target: u32) {
         let targets = self.targets.len();
         self.schedule.limits().mark_on_link(target, targets);
-    }
-}
-
-/// Statistics of the run so far.
-impl Prober {
-    /// The targets.
-    #[inline]
-    pub fn targets(&self) -> &Targets {
-        &self.targets
-    }
-
-    /// Probe counters of `target`.
-    pub fn counts(&self, target: u32) -> ProbeCounts {
-        match &self.kernel_counted {
-            None => self.statistics.counts(self.schedule.position_of(target)),
-            Some(_) => self.counts_with_overdue(target),
-        }
-    }
-
-    /// The counters of `target` by address, the current one last. Their sum is [`Prober::counts`]. Counters of an address
-    /// that it no longer has are final. Empty if it never had one.
-    pub fn accounts(&self, target: u32) -> Vec<AddressAccount> {
-        let address = self.targets.address(target);
-        self.accounts.of(target, address, self.counts(target))
-    }
-
-    /// Round-trip times of `target`; `None` if no answer arrived in time.
-    pub fn rtt(&self, target: u32) -> Option<RttStatistics> {
-        match &self.kernel_counted {
-            None => self.statistics.rtt(self.schedule.position_of(target)),
-            Some(kernel_counted) => kernel_counted.rtt(target),
-        }
-    }
-
-    /// Round-trip time of `target` at `quantile` (0 to 1), with a relative error of 1/16. `None` without
-    /// answers or without histograms in the plan.
-    pub fn quantile(&self, target: u32, quantile: f64) -> Option<u64> {
-        target_quantile(&self.row(target), quantile)
-    }
-
-    /// The non-empty histogram buckets of `target`, eight per doubling: lowest and highest round-trip time
-    /// in nanoseconds, and the count. Empty without histograms in the plan.
-    pub fn buckets(&self, target: u32) -> impl Iterator<Item = (u64, u64, u64)> {
-        let buckets: Vec<_> = target_buckets(&self.row(target)).collect();
-        buckets.into_iter()
-    }
-
-    /// The histogram of `target`; empty without.
-    fn row(&self, target: u32) -> Cow<'_, [u32]> {
-        match &self.kernel_counted {
-            None => self
-                .statistics
-                .row(self.schedule.position_of(target))
-                .into(),
-            Some(kernel_counted) => kernel_counted.histogram(target).into(),
-        }
-    }
-
-    /// Maximum number of consecutive probes to `target` without an answer in time: lost, late, answered by
-    /// an error, or not sent. 0 if answers are counted in the kernel.
-    pub fn longest_outage(&self, target: u32) -> u32 {
-        if self.kernel_counted.is_some() {
-            return 0;
-        }
-        let position = self.schedule.position_of(target);
-        let [ended, issued] = [self.expired_slots, self.schedule.issued_end()]
-            .map(|slot| self.schedule.rounds_before(slot, position));
-        let open = (ended..issued).filter(|round| self.own.is_due(target, *round));
-        self.statistics.longest_outage(position, open)
-    }
-
-    /// Probe counters of all targets.
-    #[inline]
-    pub fn total(&self) -> ProbeCounts {
-        let mut total = self.statistics.total;
-        if let Some(kernel_counted) = &self.kernel_counted {
-            let overdue = kernel_counted.overdue(|| self.overdue_of_all());
-            total.lost += overdue.min(total.pending());
-        }
-        total
-    }
-
-    /// Round-trip times of all targets.
-    #[inline]
-    pub fn histogram(&self) -> &Histogram {
-        match &self.kernel_counted {
-            None => &self.statistics.histogram,
-            Some(kernel_counted) => kernel_counted.histogram_of_all(),
-        }
-    }
-
-    /// Counters that belong to no target.
-    pub fn other_counts(&self) -> OtherCounts {
-        self.other_counts
-    }
-
-    /// ICMP errors by router, type and code.
-    pub fn errors(&self) -> &NetworkErrors {
-        &self.errors
-    }
-
-    /// Whether all probes were sent or withdrawn, and none is in flight.
-    pub fn is_done(&self) -> bool {
-        self.schedule.is_over() && self.unreported == 0 && self.statistics.total.pending() == 0
     }
 }
 

@@ -426,11 +426,9 @@ impl Schedule {
     /// The number of the slot before which every probe was issued.
     #[inline]
     pub fn issued_end(&self) -> u64 {
-        let waiting = self.deferred.iter().map(|Reverse((_, slot))| *slot);
         let held = self.held.first().copied();
-        let requeued = self.requeued.iter().copied();
-        let all = waiting.chain(held).chain(requeued);
-        all.min().unwrap_or(self.next_slot)
+        let waiting = held.into_iter().chain(self.requeued.iter().copied());
+        waiting.fold(self.passed_end(), u64::min)
     }
 
     /// As [`issued_end`](Self::issued_end), but slots that are held or requeued count as issued.

@@ -39,8 +39,9 @@ pub struct LaneCounts {
 /// need not be in order within a lane. Those with the same time stamp are written by lane.
 ///
 /// Cost: O(log lanes) comparisons for each packet, and fewer if packets come in bursts: the end of a long run of one lane is
-/// searched for. Packets of a lane that no other lane's packet separates are written together. A plain pcapng file is written from the chunks by `writev(2)`; for others, packets are copied. A chunk
-/// with packets out of order is sorted when it is added. Reads no clock.
+/// searched for. Packets of a lane that no other lane's packet separates are written together. A plain pcapng file is written
+/// from the chunks by `writev(2)`; for others, packets are copied. A chunk with packets out of order is sorted when it is added.
+/// Reads no clock.
 #[derive(Debug)]
 pub struct ChunkMerge {
     lanes: Vec<Lane>,

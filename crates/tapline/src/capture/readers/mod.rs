@@ -10,7 +10,8 @@
 //! |---|---|
 //! | `options` | how many readers, on which CPUs, how the kernel distributes packets |
 //! | `pinning` | interrupts on the CPUs of their readers |
-//! | `parallel` | opening the readers, [`ParallelCapture`] |
+//! | `open` | the rings of each reader |
+//! | `parallel` | starting the readers and merging, [`ParallelCapture`] |
 //! | `interfaces` | opening an interface for all readers of a running capture |
 //! | `channel` | a reader: from its rings into chunks, and up to which time it has delivered everything |
 //! | `merger` | the thread that writes |
@@ -23,6 +24,7 @@ mod decoded;
 mod files;
 mod interfaces;
 mod merger;
+mod open;
 mod options;
 mod parallel;
 mod pinning;

@@ -53,7 +53,7 @@ impl XdpEngine {
                     return self.wait_for_neighbour(probe, neighbour, now_ns, observe);
                 }
             }
-            // Without its interface, a sweep has no routes. Other runs are told by notifications.
+            // The interface may be down. A sweep asks the kernel, other runs rely on notifications.
             NextHopState::Unreachable(libc::ENETUNREACH)
                 if self.link.outage.is_recovering(now_ns)
                     || (self.is_single && self.waits_for_link(now_ns)) =>
