@@ -49,7 +49,11 @@ impl<'a> FastPacketBlock<'a> {
     }
 
     /// Writes it to `out`, which must have its length.
-    #[inline]
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "a packet whose address is passed on is stored in memory first, field by field"
+    )]
     pub(in super::super) fn encode(&self, out: &mut [u8]) {
         let header = [
             ENHANCED_PACKET,
