@@ -53,10 +53,10 @@ class counter {
 public:
     /// As `tapline_count_open`: CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON.
     static result<counter> open(const count_options &options) {
-        if (auto wrong = negative({{"interval", options.interval}, {"max_time", options.max_time}})) {
+        if (auto wrong = detail::negative({{"interval", options.interval}, {"max_time", options.max_time}})) {
             return *std::move(wrong);
         }
-        c_strings text;
+        detail::c_strings text;
         std::vector<const char *> names;
         for (const std::string &name : options.interfaces) {
             names.push_back(text("interfaces", name));
@@ -83,7 +83,7 @@ public:
         raw.max_groups = options.max_groups;
         raw.netns = netns;
         ::tapline_count *opened = nullptr;
-        auto status = call(&::tapline_count_open, &raw, &opened);
+        auto status = detail::call(&::tapline_count_open, &raw, &opened);
         if (!status) {
             return std::move(status).error();
         }
@@ -95,7 +95,7 @@ public:
         const ::tapline_class_count *figures = nullptr;
         std::size_t count = 0;
         std::uint64_t span_ns = 0;
-        auto status = call(&::tapline_count_next, handle_.get(), &figures, &count, &span_ns);
+        auto status = detail::call(&::tapline_count_next, handle_.get(), &figures, &count, &span_ns);
         if (!status) {
             return std::move(status).error();
         }
@@ -110,7 +110,7 @@ public:
     result<std::span<const ::tapline_class_count>> totals() & {
         const ::tapline_class_count *figures = nullptr;
         std::size_t count = 0;
-        auto status = call(&::tapline_count_totals, handle_.get(), &figures, &count);
+        auto status = detail::call(&::tapline_count_totals, handle_.get(), &figures, &count);
         if (!status) {
             return std::move(status).error();
         }
@@ -122,7 +122,7 @@ public:
         const ::tapline_group_count *found = nullptr;
         std::size_t count = 0;
         std::uint64_t other = 0;
-        auto status = call(&::tapline_count_groups, handle_.get(), index, &found, &count, &other);
+        auto status = detail::call(&::tapline_count_groups, handle_.get(), index, &found, &count, &other);
         if (!status) {
             return std::move(status).error();
         }
@@ -133,7 +133,7 @@ public:
     }
 
     /// Ends the count. Any thread.
-    result<void> stop() const { return done(call(&::tapline_count_stop, handle_.get())); }
+    result<void> stop() const { return detail::done(detail::call(&::tapline_count_stop, handle_.get())); }
 
     /// For poll(2) and epoll(7).
     int fd() const {
