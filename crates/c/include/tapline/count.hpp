@@ -90,21 +90,13 @@ public:
         return counter(opened);
     }
 
-    /// Waits for the end of the interval. None when the count has ended.
-    result<std::optional<count_interval>> next() & {
-        const ::tapline_class_count *figures = nullptr;
-        std::size_t count = 0;
-        std::uint64_t span_ns = 0;
-        auto status = detail::call(&::tapline_count_next, handle_.get(), &figures, &count, &span_ns);
-        if (!status) {
-            return std::move(status).error();
-        }
-        if (*status == TAPLINE_STATUS_END) {
-            return std::optional<count_interval>();
-        }
-        const auto span = std::chrono::nanoseconds(static_cast<std::int64_t>(span_ns));
-        return std::optional(count_interval{{figures, count}, span});
+    /// Waits for the end of the interval, at most `timeout`. If it does not end in that time, the result has no classes. None
+    /// when the count has ended. Does not wait if `timeout` is negative.
+    result<std::optional<count_interval>> next(std::chrono::nanoseconds timeout) & {
+        return next_interval(detail::waiting_ns(timeout));
     }
+    /// Waits for the end of the interval. None when the count has ended.
+    result<std::optional<count_interval>> next() & { return next_interval(-1); }
 
     /// The totals of all classes as of now, lent until the next call.
     result<std::span<const ::tapline_class_count>> totals() & {
@@ -135,7 +127,7 @@ public:
     /// Ends the count. Any thread.
     result<void> stop() const { return detail::done(detail::call(&::tapline_count_stop, handle_.get())); }
 
-    /// For poll(2) and epoll(7).
+    /// For poll(2) and epoll(7): call `next` with a timeout of 0 when it is readable.
     int fd() const {
         int descriptor = -1;
         ::tapline_count_fd(handle_.get(), &descriptor, nullptr);
@@ -144,6 +136,21 @@ public:
 
 private:
     explicit counter(::tapline_count *raw) : handle_(raw) {}
+
+    result<std::optional<count_interval>> next_interval(std::int64_t timeout_ns) {
+        const ::tapline_class_count *figures = nullptr;
+        std::size_t count = 0;
+        std::uint64_t span_ns = 0;
+        auto status = detail::call(&::tapline_count_next, handle_.get(), timeout_ns, &figures, &count, &span_ns);
+        if (!status) {
+            return std::move(status).error();
+        }
+        if (*status == TAPLINE_STATUS_END) {
+            return std::optional<count_interval>();
+        }
+        const auto span = std::chrono::nanoseconds(static_cast<std::int64_t>(span_ns));
+        return std::optional(count_interval{{figures, count}, span});
+    }
 
     handle<::tapline_count, &::tapline_count_close> handle_;
 };

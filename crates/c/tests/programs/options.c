@@ -1,6 +1,7 @@
 /* options JOB …: options of the jobs that no other program uses. */
 #define _GNU_SOURCE
 #include <dirent.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/epoll.h>
@@ -145,7 +146,7 @@ static void run_to_signal(int number) {
         const uint8_t frame[60] = {0};
         switch (number) {
         case 0: OK(status = tapline_ping_next_batch(pinging, -1, &events, &count, &error)); break;
-        case 1: OK(status = tapline_count_next(counting, &counts, &count, NULL, &error)); break;
+        case 1: OK(status = tapline_count_next(counting, -1, &counts, &count, NULL, &error)); break;
         case 2:
             OK(status = tapline_watch_next(watching, -1, &list, &error));
             if (status == TAPLINE_STATUS_OK) {
@@ -200,6 +201,38 @@ static void interrupted(char **words) {
     OK(tapline_ping_finish(NULL, NULL, &error));
     OK(tapline_capture_finish(NULL, NULL, &error));
     FAILS(TAPLINE_STATUS_INVALID_HANDLE, "closed", tapline_sender_finish(sending, &stats, &error));
+}
+
+/* An event loop with a count. Its descriptor is also readable when a link changes, which ends no interval. */
+static void polled(char **words) {
+    const char *interfaces[] = {words[0]};
+    const tapline_count_options options = {.size = sizeof options, .interfaces = interfaces, .interface_count = 1,
+                                           .interval_ns = 3600000000000};
+    tapline_count *counter = NULL;
+    OK(tapline_count_open(&options, &counter, &error));
+    tapline_netlink *netlink = NULL;
+    OK(tapline_netlink_open(NULL, &netlink, &error));
+    const char dummy[] = "{\"name\":\"dummy7\",\"linkinfo\":{\"info_kind\":\"dummy\"}}";
+    OK(tapline_netlink_change(netlink, TAPLINE_NETLINK_VERB_ADD, TAPLINE_NETLINK_OBJECT_LINK, TAPLINE_NETLINK_FORM_JSON,
+                              (const uint8_t *)dummy, sizeof dummy - 1, &error));
+    OK(tapline_netlink_close(netlink, &error));
+    int fd = -1;
+    OK(tapline_count_fd(counter, &fd, &error));
+    struct pollfd waiting = {.fd = fd, .events = POLLIN};
+    CHECK(poll(&waiting, 1, 20000) == 1);
+    const tapline_class_count *figures;
+    size_t count = 1;
+    uint64_t span_ns = 1;
+    CHECK(tapline_count_next(counter, 0, &figures, &count, &span_ns, NULL) == TAPLINE_STATUS_OK);
+    CHECK(count == 0 && span_ns == 0);
+    count = 1;
+    CHECK(tapline_count_next(counter, 1000000, &figures, &count, NULL, NULL) == TAPLINE_STATUS_OK && count == 0);
+    OK(tapline_count_stop(counter, &error));
+    CHECK(poll(&waiting, 1, 20000) == 1);
+    CHECK(tapline_count_next(counter, 0, &figures, &count, &span_ns, NULL) == TAPLINE_STATUS_OK);
+    CHECK(count == 1 && span_ns > 0);
+    CHECK(tapline_count_next(counter, 0, &figures, &count, &span_ns, NULL) == TAPLINE_STATUS_END);
+    OK(tapline_count_close(counter, &error));
 }
 
 /* Waits until every other thread sleeps: then it has begun, with its own mask of signals. */
@@ -262,6 +295,8 @@ int main(int count, char **words) {
         interrupted(&words[2]);
     } else if (strcmp(words[1], "signalled") == 0) {
         signalled(&words[2]);
+    } else if (strcmp(words[1], "polled") == 0) {
+        polled(&words[2]);
     } else if (strcmp(words[1], "json") == 0) {
         json(&words[2]);
     } else {
