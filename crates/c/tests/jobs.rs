@@ -46,7 +46,7 @@ fn a_signal_ends_calls_that_wait_and_is_for_the_program() {
 }
 
 #[test]
-fn a_changed_link_does_not_make_an_event_loop_wait_for_an_interval() {
+fn an_event_loop_with_a_ping_or_a_count_neither_misses_the_end_nor_waits_in_a_call() {
     let program = sanitized(&source("options", "c"));
     let [left, _right] = Net::new().pair();
     let name = left.interface().name.to_string();

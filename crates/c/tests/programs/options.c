@@ -203,19 +203,50 @@ static void interrupted(char **words) {
     FAILS(TAPLINE_STATUS_INVALID_HANDLE, "closed", tapline_sender_finish(sending, &stats, &error));
 }
 
-/* An event loop with a count. Its descriptor is also readable when a link changes, which ends no interval. */
-static void polled(char **words) {
-    const char *interfaces[] = {words[0]};
+/* An event loop with a ping, which ends with the reply and not a minute later, when a reply would be late. */
+static void polled_ping(void) {
+    const char *targets[] = {"127.0.0.1"};
+    const tapline_ping_options options = {
+        .size = sizeof options, .targets = targets, .target_count = 1, .count = 1, .timeout_ns = 60000000000};
+    tapline_ping *ping = NULL;
+    OK(tapline_ping_open(&options, &ping, &error));
+    struct pollfd waiting = {.fd = -1, .events = POLLIN};
+    OK(tapline_ping_fd(ping, &waiting.fd, &error));
+    tapline_status status = TAPLINE_STATUS_OK;
+    while (status != TAPLINE_STATUS_END) {
+        CHECK(poll(&waiting, 1, 20000) == 1);
+        const tapline_ping_event *events;
+        size_t count;
+        OK(status = tapline_ping_next_batch(ping, 0, &events, &count, &error));
+    }
+    tapline_ping_stats stats = {.size = sizeof stats};
+    OK(tapline_ping_finish(ping, &stats, &error));
+    CHECK(stats.sent == 1 && stats.received == 1);
+}
+
+/* Adds or deletes a bridge. */
+static void change_bridge(uint32_t verb, const char *json) {
+    tapline_netlink *netlink = NULL;
+    OK(tapline_netlink_open(NULL, &netlink, &error));
+    OK(tapline_netlink_change(netlink, verb, TAPLINE_NETLINK_OBJECT_LINK, TAPLINE_NETLINK_FORM_JSON, (const uint8_t *)json,
+                              strlen(json), &error));
+    OK(tapline_netlink_close(netlink, &error));
+}
+
+/* Opens a count whose interval ends in an hour. */
+static tapline_count *open_long_count(const char *name) {
+    const char *interfaces[] = {name};
     const tapline_count_options options = {.size = sizeof options, .interfaces = interfaces, .interface_count = 1,
                                            .interval_ns = 3600000000000};
     tapline_count *counter = NULL;
     OK(tapline_count_open(&options, &counter, &error));
-    tapline_netlink *netlink = NULL;
-    OK(tapline_netlink_open(NULL, &netlink, &error));
-    const char dummy[] = "{\"name\":\"dummy7\",\"linkinfo\":{\"info_kind\":\"dummy\"}}";
-    OK(tapline_netlink_change(netlink, TAPLINE_NETLINK_VERB_ADD, TAPLINE_NETLINK_OBJECT_LINK, TAPLINE_NETLINK_FORM_JSON,
-                              (const uint8_t *)dummy, sizeof dummy - 1, &error));
-    OK(tapline_netlink_close(netlink, &error));
+    return counter;
+}
+
+/* An event loop with a count. Its descriptor is also readable when a link changes, which ends no interval. */
+static void polled_count(char **words) {
+    tapline_count *counter = open_long_count(words[0]);
+    change_bridge(TAPLINE_NETLINK_VERB_ADD, "{\"name\":\"br7\",\"linkinfo\":{\"info_kind\":\"bridge\"}}");
     int fd = -1;
     OK(tapline_count_fd(counter, &fd, &error));
     struct pollfd waiting = {.fd = fd, .events = POLLIN};
@@ -232,6 +263,17 @@ static void polled(char **words) {
     CHECK(tapline_count_next(counter, 0, &figures, &count, &span_ns, NULL) == TAPLINE_STATUS_OK);
     CHECK(count == 1 && span_ns > 0);
     CHECK(tapline_count_next(counter, 0, &figures, &count, &span_ns, NULL) == TAPLINE_STATUS_END);
+    OK(tapline_count_close(counter, &error));
+
+    /* The end of an interface is that of the count, which is also known after the last interval. */
+    counter = open_long_count("br7");
+    change_bridge(TAPLINE_NETLINK_VERB_DEL, "{\"name\":\"br7\"}");
+    OK(tapline_count_fd(counter, &waiting.fd, &error));
+    tapline_status status = TAPLINE_STATUS_OK;
+    while (status != TAPLINE_STATUS_END) {
+        CHECK(poll(&waiting, 1, 20000) == 1);
+        OK(status = tapline_count_next(counter, 0, &figures, &count, NULL, &error));
+    }
     OK(tapline_count_close(counter, &error));
 }
 
@@ -296,7 +338,8 @@ int main(int count, char **words) {
     } else if (strcmp(words[1], "signalled") == 0) {
         signalled(&words[2]);
     } else if (strcmp(words[1], "polled") == 0) {
-        polled(&words[2]);
+        polled_ping();
+        polled_count(&words[2]);
     } else if (strcmp(words[1], "json") == 0) {
         json(&words[2]);
     } else {
