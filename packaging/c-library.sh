@@ -10,6 +10,8 @@
 set -euo pipefail
 
 archive=$1 prefix=${3:-} libdir=${4:-lib}
+# It may have arguments, or a cache before it.
+read -ra compiler <<<"${CC:-cc}"
 libdir=${libdir%/}
 case $libdir in
 /* | *..*)
@@ -37,7 +39,7 @@ install -d "$libraries"
 # it does at the end of threads, need its code.
 mapfile -t wanted < <(sed -n 's/^ *\(tapline_[a-z0-9_]*\);$/-Wl,-u,\1/p' "$room/tapline.map")
 # shellcheck disable=SC2086
-"${CC:-cc}" -shared -o "$libraries/libtapline.so.$version" -Wl,-soname,"$soname" \
+"${compiler[@]}" -shared -o "$libraries/libtapline.so.$version" -Wl,-soname,"$soname" \
     -Wl,--version-script="$room/tapline.map" -Wl,--no-undefined -Wl,--gc-sections -Wl,-z,relro,-z,now,-z,nodelete \
     "${wanted[@]}" "$archive" $system
 chmod 755 "$libraries/libtapline.so.$version"
@@ -51,7 +53,7 @@ ln -sf "$soname" "$libraries/libtapline.so"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 strip --strip-debug -o "$work/all.a" "$archive"
-"${CC:-cc}" -r -nostdlib -o "$work/tapline.o" -Wl,--gc-sections,--force-group-allocation "${wanted[@]}" "$work/all.a"
+"${compiler[@]}" -r -nostdlib -o "$work/tapline.o" -Wl,--gc-sections,--force-group-allocation "${wanted[@]}" "$work/all.a"
 printf '%s\n' "${wanted[@]#-Wl,-u,}" >"$work/names"
 # Without the bitcode in objects of Rust's standard library, which tools with a plug-in of LLVM read.
 objcopy --keep-global-symbols="$work/names" -R .llvmbc -R .llvmcmd "$work/tapline.o"

@@ -41,7 +41,7 @@ int main(int argc, char **argv) {
     tapline_status status = TAPLINE_STATUS_OK;
     uint64_t wanted = strtoull(argv[2], NULL, 10), passed = 0;
     while (passed < wanted && status == TAPLINE_STATUS_OK) {
-        check(status = tapline_count_next(counter, &figures, &count, NULL, &error), &error);
+        check(status = tapline_count_next(counter, -1, &figures, &count, NULL, &error), &error);
         if (status == TAPLINE_STATUS_OK) {
             printf("%s: %llu packets\n", figures[1].name, (unsigned long long)figures[1].packets);
             passed += figures[1].packets;

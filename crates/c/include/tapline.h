@@ -12,9 +12,9 @@
  * Memory.
  *
  * Memory. A call fails with TAPLINE_STATUS_SYSTEM and ENOMEM if there is too little memory for a ring, a queue, the
- * targets of a ping, a large netlink object, the results of a batch, or for a list or its next objects. Smaller pieces,
- * such as a handle, a name or the text of an error, are not checked: without memory for them, the process is aborted. The
- * same applies to reading the groups of a count, which takes some hundred bytes for each.
+ * targets of a ping, a large netlink object, the results of a batch, the groups of a count, or for a list or its next
+ * objects. Smaller pieces, such as a handle, a name or the text of an error, are not checked: without memory for them, the
+ * process is aborted.
  *
  * Handles. A handle is opaque and never points to memory. A function that gets a handle that is null, closed, or
  * of another kind returns TAPLINE_STATUS_INVALID_HANDLE. Whoever opens a handle closes it; a close function does
@@ -1387,14 +1387,18 @@ tapline_status tapline_count_open(const struct tapline_count_options *count_opti
                                   struct tapline_count **out_count,
                                   struct tapline_error **error);
 
-// Waits for the end of the interval, and lends the figures of each class in it. If the caller is late the interval is
-// longer: intervals have no gaps. The array is valid until the next call with this handle other than
+// Waits at most `timeout_ns` for the end of the interval, for ever if it is negative, and lends the figures of each class in
+// it. If the interval does not end in that time the array is empty. If the caller is late the interval is longer: intervals
+// have no gaps. The array is valid until the next call with this handle other than `tapline_count_groups` and
 // `tapline_count_stop`. `out_span_ns`, the length of the interval, may be null.
 //
 // Returns END when the count has ended, after its last interval.
 //
+// Errors: SYSTEM, with ENOMEM if there is no memory for the groups. Their packets are in the totals.
+//
 // Threads: one at a time with this handle.
 tapline_status tapline_count_next(struct tapline_count *count,
+                                  int64_t timeout_ns,
                                   const struct tapline_class_count **out_figures,
                                   size_t *out_figure_count,
                                   uint64_t *out_span_ns,
@@ -1427,8 +1431,8 @@ tapline_status tapline_count_groups(struct tapline_count *count,
 // Threads: any.
 tapline_status tapline_count_stop(const struct tapline_count *count, struct tapline_error **error);
 
-// A descriptor for poll(2) and epoll(7): readable when `tapline_count_next` does not block. It belongs to the count: do
-// not close it.
+// A descriptor for poll(2) and epoll(7): readable when an interval or the count has ended, and when an interface has changed,
+// which may end neither. Call `tapline_count_next` with a timeout of 0 then. It belongs to the count: do not close it.
 //
 // Threads: one at a time with this handle.
 tapline_status tapline_count_fd(struct tapline_count *count,
@@ -1517,6 +1521,8 @@ tapline_status tapline_filter_compile(tapline_text text,
 
 // Runs a filter on `count` packets. Writes for each the number of bytes to keep to `out_keep`, an array of the same
 // length: 0 rejects a packet. Does not allocate.
+//
+// Errors: INVALID_ARGUMENT for a packet without bytes whose `captured_len` is not 0. The packets before it have been run.
 //
 // Threads: any, also several at once. A filter that is freed meanwhile still runs to the end of the call.
 tapline_status tapline_filter_run(const struct tapline_filter *filter,

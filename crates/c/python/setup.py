@@ -32,7 +32,11 @@ class PlatformDistribution(Distribution):
 
 def tag():
     """Wheels with a library suit every Python 3 on this platform, and not only the one that builds them."""
-    from wheel.bdist_wheel import bdist_wheel
+    try:
+        from setuptools.command.bdist_wheel import bdist_wheel
+    except ImportError:
+        # setuptools before 70.1
+        from wheel.bdist_wheel import bdist_wheel
 
     class AnyPython(bdist_wheel):
         def get_tag(self):

@@ -3,12 +3,12 @@
 use std::ffi::{CString, c_char, c_int};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tapline::Stopper;
 use tapline::count::{
-    Count, CountClass, CountDirection, CountError, CountLayer, CountOptions, Group, GroupBy,
-    Traffic,
+    Count, CountClass, CountDirection, CountError, CountEvent, CountInterval, CountLayer,
+    CountOptions, Group, GroupBy, Traffic,
 };
 
 use crate::arguments::{Options, Text, array, options, put};
@@ -175,11 +175,15 @@ struct ClassGroups {
 }
 
 impl ClassGroups {
-    fn of(groups: &[Group], other: Traffic) -> Self {
-        Self {
-            groups: groups.iter().map(Into::into).collect(),
+    fn of(groups: &[Group], other: Traffic) -> Result<Self, Error> {
+        let mut lent = Vec::new();
+        let reserved = lent.try_reserve_exact(groups.len());
+        reserved.map_err(|_| Error::no_memory("the groups"))?;
+        lent.extend(groups.iter().map(tapline_group_count::from));
+        Ok(Self {
+            groups: lent,
             other: other.packets,
-        }
+        })
     }
 }
 
@@ -203,6 +207,23 @@ impl Object for Open {
 }
 
 impl Open {
+    /// Waits for the end of an interval: for ever, or at most for `timeout`. `None` if there is none, or the count has ended.
+    fn next(&mut self, timeout: Option<Duration>) -> Result<Option<CountInterval>, CountError> {
+        let Some(timeout) = timeout else {
+            return self.count.next();
+        };
+        let start = Instant::now();
+        loop {
+            let left = timeout.saturating_sub(start.elapsed());
+            match self.count.next_event_timeout(left)? {
+                Some(CountEvent::Interval(interval)) => return Ok(Some(interval)),
+                None => return Ok(None),
+                // An interface went down or came up: the count continues.
+                Some(_) => {}
+            }
+        }
+    }
+
     fn lend(
         &mut self,
         traffic: impl Iterator<Item = Traffic>,
@@ -339,16 +360,20 @@ pub unsafe extern "C" fn tapline_count_open(
     })
 }
 
-/// Waits for the end of the interval, and lends the figures of each class in it. If the caller is late the interval is
-/// longer: intervals have no gaps. The array is valid until the next call with this handle other than
+/// Waits at most `timeout_ns` for the end of the interval, for ever if it is negative, and lends the figures of each class in
+/// it. If the interval does not end in that time the array is empty. If the caller is late the interval is longer: intervals
+/// have no gaps. The array is valid until the next call with this handle other than `tapline_count_groups` and
 /// `tapline_count_stop`. `out_span_ns`, the length of the interval, may be null.
 ///
 /// Returns END when the count has ended, after its last interval.
+///
+/// Errors: SYSTEM, with ENOMEM if there is no memory for the groups. Their packets are in the totals.
 ///
 /// Threads: one at a time with this handle.
 #[unsafe(no_mangle)]
 pub extern "C" fn tapline_count_next(
     count: *mut tapline_count,
+    timeout_ns: i64,
     out_figures: Option<&mut MaybeUninit<*const tapline_class_count>>,
     out_figure_count: Option<&mut MaybeUninit<usize>>,
     out_span_ns: Option<&mut MaybeUninit<u64>>,
@@ -357,20 +382,25 @@ pub extern "C" fn tapline_count_next(
     guard(error, || {
         let out_figures = out_figures.ok_or_else(|| Error::null("out_figures"))?;
         let out_figure_count = out_figure_count.ok_or_else(|| Error::null("out_figure_count"))?;
+        let timeout = u64::try_from(timeout_ns).ok().map(Duration::from_nanos);
         Open::table().with(count, |open| {
-            let Some(interval) = open.count.next()? else {
-                return Ok(tapline_status::End);
+            // The groups of the last call need no memory meanwhile.
+            open.groups = Vec::new();
+            let (classes, span_ns) = match open.next(timeout)? {
+                Some(interval) => (interval.classes, interval.span_ns),
+                None if open.count.has_ended() => return Ok(tapline_status::End),
+                None => (Vec::new(), 0),
             };
-            let classes = &interval.classes;
-            let groups = classes
+            let groups: Result<Vec<_>, Error> = classes
                 .iter()
-                .map(|class| ClassGroups::of(&class.groups, class.other));
-            open.groups = groups.collect();
+                .map(|class| ClassGroups::of(&class.groups, class.other))
+                .collect();
+            open.groups = groups?;
             let (figures, number) = open.lend(classes.iter().map(|class| class.traffic));
             out_figures.write(figures);
             out_figure_count.write(number);
             if let Some(place) = out_span_ns {
-                place.write(interval.span_ns);
+                place.write(span_ns);
             }
             Ok(tapline_status::Ok)
         })
@@ -392,12 +422,14 @@ pub extern "C" fn tapline_count_totals(
         let out_figures = out_figures.ok_or_else(|| Error::null("out_figures"))?;
         let out_figure_count = out_figure_count.ok_or_else(|| Error::null("out_figure_count"))?;
         Open::table().with(count, |open| {
+            open.groups = Vec::new();
             let totals = open.count.read()?;
             let classes = &totals.classes;
-            let groups = classes
+            let groups: Result<Vec<_>, Error> = classes
                 .iter()
-                .map(|class| ClassGroups::of(&class.groups, class.other));
-            open.groups = groups.collect();
+                .map(|class| ClassGroups::of(&class.groups, class.other))
+                .collect();
+            open.groups = groups?;
             let (figures, number) = open.lend(classes.iter().map(|class| class.traffic));
             out_figures.write(figures);
             out_figure_count.write(number);
@@ -454,8 +486,8 @@ pub extern "C" fn tapline_count_stop(
     })
 }
 
-/// A descriptor for poll(2) and epoll(7): readable when `tapline_count_next` does not block. It belongs to the count: do
-/// not close it.
+/// A descriptor for poll(2) and epoll(7): readable when an interval or the count has ended, and when an interface has changed,
+/// which may end neither. Call `tapline_count_next` with a timeout of 0 then. It belongs to the count: do not close it.
 ///
 /// Threads: one at a time with this handle.
 #[unsafe(no_mangle)]

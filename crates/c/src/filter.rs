@@ -132,6 +132,8 @@ pub unsafe extern "C" fn tapline_filter_compile(
 /// Runs a filter on `count` packets. Writes for each the number of bytes to keep to `out_keep`, an array of the same
 /// length: 0 rejects a packet. Does not allocate.
 ///
+/// Errors: INVALID_ARGUMENT for a packet without bytes whose `captured_len` is not 0. The packets before it have been run.
+///
 /// Threads: any, also several at once. A filter that is freed meanwhile still runs to the end of the call.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tapline_filter_run(

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs::{self, Permissions};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::process::Command;
 
@@ -160,9 +160,12 @@ fn an_installed_library_is_found_by_pkg_config_and_by_cmake() {
     let loaded = output(Command::new(plug_in).arg(prefix.join("lib/libtapline.so")));
     assert_eq!(loaded, "loaded, closed, still loaded\n");
 
-    // A CMake package can be moved.
+    // A CMake package can be moved, and found through a link to its libraries, as /lib is one to /usr/lib.
     fs::rename(&prefix, &other).expect("another place");
-    cmake_finds(&other, &folder.join("build"));
+    let merged = folder.join("merged");
+    fs::create_dir(&merged).expect("a folder");
+    symlink(other.join("lib"), merged.join("lib")).expect("a link");
+    cmake_finds(&merged, &folder.join("build"));
     let installed: Vec<_> = fs::read_dir(other.join("include/tapline"))
         .expect("the C++ headers")
         .map(|entry| entry.expect("an entry").file_name())

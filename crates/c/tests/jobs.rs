@@ -1,11 +1,12 @@
 //! Options of the jobs that the examples do not use, in C and in C++.
 
 use std::fs;
+use std::process::Stdio;
 
 use lab::generator::udp_frame;
 use lab::{Host, Net};
 
-use crate::support::{Checked, LANGUAGES, checked_languages, sanitized};
+use crate::support::{Checked, Checker, LANGUAGES, checked_languages, run, sanitized};
 
 /// The test program with this name in each language, under each checker.
 fn programs(name: &str) -> impl Iterator<Item = Checked> {
@@ -45,6 +46,14 @@ fn a_signal_ends_calls_that_wait_and_is_for_the_program() {
 }
 
 #[test]
+fn an_event_loop_with_a_ping_or_a_count_neither_misses_the_end_nor_waits_in_a_call() {
+    let program = sanitized(&source("options", "c"));
+    let [left, _right] = Net::new().pair();
+    let name = left.interface().name.to_string();
+    assert_eq!(program.start(&left, &["polled", &name]).finish(), ["done"]);
+}
+
+#[test]
 fn a_class_has_groups_until_there_is_no_room() {
     // 30 packets to port 53, 20 to port 443, and 10 to a third.
     let frames = [(53_u16, 30), (443, 20), (9, 10)].map(|(port, count)| {
@@ -67,6 +76,29 @@ fn a_class_has_groups_until_there_is_no_room() {
         ];
         assert_eq!(running.finish(), expected, "{extension}");
     }
+}
+
+#[test]
+fn groups_for_which_there_is_no_memory_are_an_error() {
+    // On its own: the sanitizers need more memory than the program allows itself.
+    let program = Checker::Valgrind.program(&source("groups_memory", "c"), &[]);
+    let frames: Vec<_> = (1..=50_000_u16)
+        .map(|port| {
+            let mut frame = udp_frame(60);
+            frame[36..38].copy_from_slice(&port.to_be_bytes());
+            frame
+        })
+        .collect();
+    let [left, right] = Net::new().pair();
+    let name = right.interface().name.to_string();
+    let mut command = right.command(program.path.to_str().expect("a path of text"));
+    command
+        .args([name.as_str(), "50000"])
+        .stdout(Stdio::piped());
+    let mut running = run(command);
+    running.ready();
+    left.send(&frames);
+    assert_eq!(running.finish(), ["done"]);
 }
 
 #[test]

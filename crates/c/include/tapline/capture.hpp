@@ -116,12 +116,12 @@ class capture {
 public:
     /// Opens and starts a capture. Requires CAP_NET_RAW; `tapline_capture_open` says what else some options require.
     static result<capture> open(const capture_options &options) {
-        if (auto wrong = negative({{"delivery_time", options.delivery_time},
-                                   {"spin", options.spin},
-                                   {"max_time", options.max_time}})) {
+        if (auto wrong = detail::negative({{"delivery_time", options.delivery_time},
+                                           {"spin", options.spin},
+                                           {"max_time", options.max_time}})) {
             return *std::move(wrong);
         }
-        c_strings text;
+        detail::c_strings text;
         std::vector<const char *> names;
         for (const std::string &name : options.interfaces) {
             names.push_back(text("interfaces", name));
@@ -152,7 +152,7 @@ public:
         raw.drop_others = options.drop_others ? 1 : 0;
         raw.measure_delays = options.measure_delays ? 1 : 0;
         ::tapline_capture *opened = nullptr;
-        auto status = call(&::tapline_capture_open, &raw, &opened);
+        auto status = detail::call(&::tapline_capture_open, &raw, &opened);
         if (!status) {
             return std::move(status).error();
         }
@@ -161,31 +161,33 @@ public:
 
     /// Waits for packets, at most `timeout`, and lends those that are ready. They are valid until the next call. Does not
     /// wait if `timeout` is negative.
-    result<batch> next_batch(std::chrono::nanoseconds timeout) & { return next(waiting_ns(timeout)); }
+    result<batch> next_batch(std::chrono::nanoseconds timeout) & { return next(detail::waiting_ns(timeout)); }
     /// Waits for packets without a limit.
     result<batch> next_batch() & { return next(-1); }
 
     /// As `next_batch`, for a reader that takes packet after packet.
-    result<packets> next_packets(std::chrono::nanoseconds timeout) & { return next_one_by_one(waiting_ns(timeout)); }
+    result<packets> next_packets(std::chrono::nanoseconds timeout) & {
+        return next_one_by_one(detail::waiting_ns(timeout));
+    }
     /// Waits for packets without a limit.
     result<packets> next_packets() & { return next_one_by_one(-1); }
 
     /// Replaces the filter of a capture of one interface in mirror mode: see `tapline_capture_set_filter`. An empty text
     /// captures all packets.
     result<void> set_filter(const std::string &filter) {
-        c_strings text;
+        detail::c_strings text;
         const char *const source = text("filter", filter);
         if (auto wrong = text.wrong()) {
             return *std::move(wrong);
         }
-        return done(call(&::tapline_capture_set_filter, handle_.get(), source));
+        return detail::done(detail::call(&::tapline_capture_set_filter, handle_.get(), source));
     }
 
     /// The account so far. Any thread.
     result<capture_stats> stats() const {
         ::tapline_capture_stats raw = {};
         raw.size = sizeof raw;
-        auto status = call(&::tapline_capture_stats_read, handle_.get(), &raw);
+        auto status = detail::call(&::tapline_capture_stats_read, handle_.get(), &raw);
         if (!status) {
             return std::move(status).error();
         }
@@ -196,7 +198,7 @@ public:
     result<std::optional<capture_stats>> interface_stats(std::size_t index) const {
         ::tapline_capture_stats raw = {};
         raw.size = sizeof raw;
-        auto status = call(&::tapline_capture_interface_stats, handle_.get(), index, &raw);
+        auto status = detail::call(&::tapline_capture_interface_stats, handle_.get(), index, &raw);
         if (!status) {
             return std::move(status).error();
         }
@@ -207,7 +209,7 @@ public:
     result<delay_stats> delays() const {
         ::tapline_delays raw = {};
         raw.size = sizeof raw;
-        auto status = call(&::tapline_capture_delays, handle_.get(), &raw);
+        auto status = detail::call(&::tapline_capture_delays, handle_.get(), &raw);
         if (!status) {
             return std::move(status).error();
         }
@@ -215,7 +217,7 @@ public:
     }
 
     /// Ends the flow of packets; those in the rings can still be read. Any thread.
-    result<void> stop() const { return done(call(&::tapline_capture_stop, handle_.get())); }
+    result<void> stop() const { return detail::done(detail::call(&::tapline_capture_stop, handle_.get())); }
 
     /// For poll(2) and epoll(7): readable when `next_batch` with a timeout of 0 has work, also at the time limit. -1 after
     /// `finish`.
@@ -266,7 +268,7 @@ public:
         if (raw.duration_ns != TAPLINE_UNKNOWN) {
             account.emplace(raw);
         }
-        return done(std::move(status));
+        return detail::done(std::move(status));
     }
 
 private:
@@ -275,7 +277,7 @@ private:
     result<batch> next(std::int64_t timeout_ns) {
         const ::tapline_packet *packets = nullptr;
         std::size_t count = 0;
-        auto status = call(&::tapline_capture_next_batch, handle_.get(), timeout_ns, &packets, &count);
+        auto status = detail::call(&::tapline_capture_next_batch, handle_.get(), timeout_ns, &packets, &count);
         if (!status) {
             return std::move(status).error();
         }
@@ -284,7 +286,7 @@ private:
 
     result<packets> next_one_by_one(std::int64_t timeout_ns) {
         ::tapline_cursor *cursor = nullptr;
-        auto status = call(&::tapline_capture_next_packets, handle_.get(), timeout_ns, &cursor);
+        auto status = detail::call(&::tapline_capture_next_packets, handle_.get(), timeout_ns, &cursor);
         if (!status) {
             return std::move(status).error();
         }

@@ -17,7 +17,7 @@
 #include <chrono>
 #endif
 
-namespace tapline {
+namespace tapline::detail {
 
 /// The timeout of a call in the form of the C interface, where a negative time means no limit. Here it means that a deadline
 /// has passed, so that the call does not wait.
@@ -25,6 +25,6 @@ constexpr std::int64_t waiting_ns(std::chrono::nanoseconds timeout) {
     return timeout.count() < 0 ? 0 : timeout.count();
 }
 
-}  // namespace tapline
+}  // namespace tapline::detail
 
 #endif

@@ -53,10 +53,10 @@ class counter {
 public:
     /// As `tapline_count_open`: CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON.
     static result<counter> open(const count_options &options) {
-        if (auto wrong = negative({{"interval", options.interval}, {"max_time", options.max_time}})) {
+        if (auto wrong = detail::negative({{"interval", options.interval}, {"max_time", options.max_time}})) {
             return *std::move(wrong);
         }
-        c_strings text;
+        detail::c_strings text;
         std::vector<const char *> names;
         for (const std::string &name : options.interfaces) {
             names.push_back(text("interfaces", name));
@@ -83,34 +83,26 @@ public:
         raw.max_groups = options.max_groups;
         raw.netns = netns;
         ::tapline_count *opened = nullptr;
-        auto status = call(&::tapline_count_open, &raw, &opened);
+        auto status = detail::call(&::tapline_count_open, &raw, &opened);
         if (!status) {
             return std::move(status).error();
         }
         return counter(opened);
     }
 
-    /// Waits for the end of the interval. None when the count has ended.
-    result<std::optional<count_interval>> next() & {
-        const ::tapline_class_count *figures = nullptr;
-        std::size_t count = 0;
-        std::uint64_t span_ns = 0;
-        auto status = call(&::tapline_count_next, handle_.get(), &figures, &count, &span_ns);
-        if (!status) {
-            return std::move(status).error();
-        }
-        if (*status == TAPLINE_STATUS_END) {
-            return std::optional<count_interval>();
-        }
-        const auto span = std::chrono::nanoseconds(static_cast<std::int64_t>(span_ns));
-        return std::optional(count_interval{{figures, count}, span});
+    /// Waits for the end of the interval, at most `timeout`. If it does not end in that time, the result has no classes. None
+    /// when the count has ended. Does not wait if `timeout` is negative.
+    result<std::optional<count_interval>> next(std::chrono::nanoseconds timeout) & {
+        return next_interval(detail::waiting_ns(timeout));
     }
+    /// Waits for the end of the interval. None when the count has ended.
+    result<std::optional<count_interval>> next() & { return next_interval(-1); }
 
     /// The totals of all classes as of now, lent until the next call.
     result<std::span<const ::tapline_class_count>> totals() & {
         const ::tapline_class_count *figures = nullptr;
         std::size_t count = 0;
-        auto status = call(&::tapline_count_totals, handle_.get(), &figures, &count);
+        auto status = detail::call(&::tapline_count_totals, handle_.get(), &figures, &count);
         if (!status) {
             return std::move(status).error();
         }
@@ -122,7 +114,7 @@ public:
         const ::tapline_group_count *found = nullptr;
         std::size_t count = 0;
         std::uint64_t other = 0;
-        auto status = call(&::tapline_count_groups, handle_.get(), index, &found, &count, &other);
+        auto status = detail::call(&::tapline_count_groups, handle_.get(), index, &found, &count, &other);
         if (!status) {
             return std::move(status).error();
         }
@@ -133,9 +125,9 @@ public:
     }
 
     /// Ends the count. Any thread.
-    result<void> stop() const { return done(call(&::tapline_count_stop, handle_.get())); }
+    result<void> stop() const { return detail::done(detail::call(&::tapline_count_stop, handle_.get())); }
 
-    /// For poll(2) and epoll(7).
+    /// For poll(2) and epoll(7): call `next` with a timeout of 0 when it is readable.
     int fd() const {
         int descriptor = -1;
         ::tapline_count_fd(handle_.get(), &descriptor, nullptr);
@@ -144,6 +136,21 @@ public:
 
 private:
     explicit counter(::tapline_count *raw) : handle_(raw) {}
+
+    result<std::optional<count_interval>> next_interval(std::int64_t timeout_ns) {
+        const ::tapline_class_count *figures = nullptr;
+        std::size_t count = 0;
+        std::uint64_t span_ns = 0;
+        auto status = detail::call(&::tapline_count_next, handle_.get(), timeout_ns, &figures, &count, &span_ns);
+        if (!status) {
+            return std::move(status).error();
+        }
+        if (*status == TAPLINE_STATUS_END) {
+            return std::optional<count_interval>();
+        }
+        const auto span = std::chrono::nanoseconds(static_cast<std::int64_t>(span_ns));
+        return std::optional(count_interval{{figures, count}, span});
+    }
 
     handle<::tapline_count, &::tapline_count_close> handle_;
 };

@@ -25,13 +25,13 @@ struct finding {
 
 /// Checks the host and, unless its name is empty, an interface. The most severe findings come first.
 inline result<std::vector<finding>> examine(const std::string &interface = {}) {
-    c_strings text;
+    detail::c_strings text;
     const char *const name = text.unless_empty("interface", interface);
     if (auto wrong = text.wrong()) {
         return *std::move(wrong);
     }
     ::tapline_doctor *raw = nullptr;
-    auto status = call(&::tapline_doctor_examine, name, &raw);
+    auto status = detail::call(&::tapline_doctor_examine, name, &raw);
     if (!status) {
         return std::move(status).error();
     }

@@ -26,7 +26,7 @@ struct reader_options {
 class reader {
 public:
     static result<reader> open(const std::string &path, const reader_options &options = {}) {
-        c_strings text;
+        detail::c_strings text;
         const char *const name = text("path", path);
         ::tapline_reader_options raw = {};
         raw.size = sizeof raw;
@@ -36,7 +36,7 @@ public:
             return *std::move(wrong);
         }
         ::tapline_reader *opened = nullptr;
-        auto status = call(&::tapline_reader_open, name, &raw, &opened);
+        auto status = detail::call(&::tapline_reader_open, name, &raw, &opened);
         if (!status) {
             return std::move(status).error();
         }
@@ -47,7 +47,7 @@ public:
     result<batch> next_batch() & {
         const ::tapline_packet *packets = nullptr;
         std::size_t count = 0;
-        auto status = call(&::tapline_reader_next_batch, handle_.get(), &packets, &count);
+        auto status = detail::call(&::tapline_reader_next_batch, handle_.get(), &packets, &count);
         if (!status) {
             return std::move(status).error();
         }
@@ -93,10 +93,10 @@ struct writer_options {
 class writer {
 public:
     static result<writer> create(const std::string &path, const writer_options &options = {}) {
-        if (auto wrong = negative({{"rotate_time", options.rotate_time}})) {
+        if (auto wrong = detail::negative({{"rotate_time", options.rotate_time}})) {
             return *std::move(wrong);
         }
-        c_strings text;
+        detail::c_strings text;
         const char *const name = text("path", path);
         if (auto wrong = text.wrong()) {
             return *std::move(wrong);
@@ -112,7 +112,7 @@ public:
         raw.rotate_packets = options.rotate_packets;
         raw.keep_files = options.keep_files;
         ::tapline_writer *opened = nullptr;
-        auto status = call(&::tapline_writer_create, name, &raw, &opened);
+        auto status = detail::call(&::tapline_writer_create, name, &raw, &opened);
         if (!status) {
             return std::move(status).error();
         }
@@ -121,24 +121,24 @@ public:
 
     /// Writes packets of a capture, all that no iterator has taken.
     result<void> write(const packets &lent) {
-        return done(call(&::tapline_writer_write_packets, handle_.get(), lent.raw()));
+        return detail::done(detail::call(&::tapline_writer_write_packets, handle_.get(), lent.raw()));
     }
     /// Writes a batch of a capture or a reader.
     result<void> write(const batch &packets) { return write(packets.raw()); }
     result<void> write(std::span<const ::tapline_packet> packets) {
-        return done(call(&::tapline_writer_write, handle_.get(), packets.data(), packets.size()));
+        return detail::done(detail::call(&::tapline_writer_write, handle_.get(), packets.data(), packets.size()));
     }
     /// Adds an interface behind those of the file, and returns its position.
     result<std::uint32_t> add_interface(const ::tapline_interface &interface) {
         std::uint32_t position = 0;
-        auto status = call(&::tapline_writer_add_interface, handle_.get(), &interface, &position);
+        auto status = detail::call(&::tapline_writer_add_interface, handle_.get(), &interface, &position);
         if (!status) {
             return std::move(status).error();
         }
         return position;
     }
     /// Writes what is in the buffer.
-    result<void> flush() { return done(call(&::tapline_writer_flush, handle_.get())); }
+    result<void> flush() { return detail::done(detail::call(&::tapline_writer_flush, handle_.get())); }
     /// Closes the file, and returns the number of its packets.
     result<std::uint64_t> close() {
         std::uint64_t packets = 0;

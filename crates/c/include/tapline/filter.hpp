@@ -25,7 +25,7 @@ struct filter_options {
 class filter {
 public:
     static result<filter> compile(const std::string &text, const filter_options &options = {}) {
-        c_strings strings;
+        detail::c_strings strings;
         const char *const source = strings("text", text);
         if (auto wrong = strings.wrong()) {
             return *std::move(wrong);
@@ -35,7 +35,7 @@ public:
         raw.link_type = options.link_type;
         raw.snaplen = options.snaplen;
         ::tapline_filter *compiled = nullptr;
-        auto status = call(&::tapline_filter_compile, source, &raw, &compiled);
+        auto status = detail::call(&::tapline_filter_compile, source, &raw, &compiled);
         if (!status) {
             return std::move(status).error();
         }
@@ -50,7 +50,8 @@ public:
             failed.message = "keep is shorter than the packets";
             return failed;
         }
-        return done(call(&::tapline_filter_run, handle_.get(), packets.data(), packets.size(), keep.data()));
+        return detail::done(
+            detail::call(&::tapline_filter_run, handle_.get(), packets.data(), packets.size(), keep.data()));
     }
 
     /// Whether a whole packet matches.
@@ -78,7 +79,7 @@ public:
     result<std::span<const ::tapline_instruction>> classic() & {
         const ::tapline_instruction *instructions = nullptr;
         std::size_t count = 0;
-        auto status = call(&::tapline_filter_classic, handle_.get(), &instructions, &count);
+        auto status = detail::call(&::tapline_filter_classic, handle_.get(), &instructions, &count);
         if (!status) {
             return std::move(status).error();
         }

@@ -8,6 +8,8 @@
 
 namespace tapline {
 
+namespace detail {
+
 /// The error of a call with an object that has no handle any more.
 inline error gone() {
     error failed;
@@ -15,6 +17,8 @@ inline error gone() {
     failed.message = "the object has been closed or moved from";
     return failed;
 }
+
+}  // namespace detail
 
 /// Owns a handle of type `T`, which `Close` closes. Movable, not copyable. A moved-from handle is null, and calls with
 /// it return TAPLINE_STATUS_INVALID_HANDLE.
@@ -42,9 +46,9 @@ public:
     template <class F, class... A>
     result<::tapline_status> finish(F *function, A... arguments) {
         if (raw_ == nullptr) {
-            return gone();
+            return detail::gone();
         }
-        auto status = call(function, raw_, arguments...);
+        auto status = detail::call(function, raw_, arguments...);
         if (status) {
             raw_ = nullptr;
         }

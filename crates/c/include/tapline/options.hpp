@@ -10,7 +10,7 @@
 #include "chrono.hpp"
 #include "error.hpp"
 
-namespace tapline {
+namespace tapline::detail {
 
 /// A time of an option struct, with its name.
 struct named_duration {
@@ -58,6 +58,6 @@ private:
     std::optional<error> wrong_;
 };
 
-}  // namespace tapline
+}  // namespace tapline::detail
 
 #endif

@@ -123,12 +123,12 @@ class pinger {
 public:
     /// As `tapline_ping_open`: CAP_NET_RAW, or a group within net.ipv4.ping_group_range.
     static result<pinger> open(const ping_options &options) {
-        if (auto wrong = negative({{"interval", options.interval},
-                                   {"timeout", options.timeout},
-                                   {"max_time", options.max_time}})) {
+        if (auto wrong = detail::negative({{"interval", options.interval},
+                                           {"timeout", options.timeout},
+                                           {"max_time", options.max_time}})) {
             return *std::move(wrong);
         }
-        c_strings text;
+        detail::c_strings text;
         std::vector<const char *> targets;
         for (const std::string &target : options.targets) {
             targets.push_back(text("targets", target));
@@ -155,7 +155,7 @@ public:
         raw.dont_fragment = options.dont_fragment ? 1 : 0;
         raw.histograms = options.histograms ? 1 : 0;
         ::tapline_ping *opened = nullptr;
-        auto status = call(&::tapline_ping_open, &raw, &opened);
+        auto status = detail::call(&::tapline_ping_open, &raw, &opened);
         if (!status) {
             return std::move(status).error();
         }
@@ -163,7 +163,7 @@ public:
     }
 
     /// Sends what is due and waits for events, at most `timeout`. Does not wait if `timeout` is negative.
-    result<ping_events> next_batch(std::chrono::nanoseconds timeout) & { return next(waiting_ns(timeout)); }
+    result<ping_events> next_batch(std::chrono::nanoseconds timeout) & { return next(detail::waiting_ns(timeout)); }
     /// Sends what is due and waits for events.
     result<ping_events> next_batch() & { return next(-1); }
 
@@ -171,7 +171,7 @@ public:
     result<ping_stats> stats() const {
         ::tapline_ping_stats raw = {};
         raw.size = sizeof raw;
-        auto status = call(&::tapline_ping_stats_read, handle_.get(), &raw);
+        auto status = detail::call(&::tapline_ping_stats_read, handle_.get(), &raw);
         if (!status) {
             return std::move(status).error();
         }
@@ -182,7 +182,7 @@ public:
     result<std::optional<ping_stats>> target(std::uint32_t index) const {
         ::tapline_ping_stats raw = {};
         raw.size = sizeof raw;
-        auto status = call(&::tapline_ping_target_stats, handle_.get(), index, &raw);
+        auto status = detail::call(&::tapline_ping_target_stats, handle_.get(), index, &raw);
         if (!status) {
             return std::move(status).error();
         }
@@ -192,7 +192,7 @@ public:
     /// The host name of a target; none if it was given as an address, and behind the last one.
     result<std::optional<std::string>> name(std::uint32_t index) const {
         const char *found = nullptr;
-        auto status = call(&::tapline_ping_target_name, handle_.get(), index, &found);
+        auto status = detail::call(&::tapline_ping_target_name, handle_.get(), index, &found);
         if (!status) {
             return std::move(status).error();
         }
@@ -200,7 +200,7 @@ public:
     }
 
     /// Ends the run. Any thread.
-    result<void> stop() const { return done(call(&::tapline_ping_stop, handle_.get())); }
+    result<void> stop() const { return detail::done(detail::call(&::tapline_ping_stop, handle_.get())); }
 
     /// For poll(2) and epoll(7): call `next_batch` with a timeout of 0 when it is readable.
     int fd() const {
@@ -230,7 +230,7 @@ private:
     result<ping_events> next(std::int64_t timeout_ns) {
         const ::tapline_ping_event *events = nullptr;
         std::size_t count = 0;
-        auto status = call(&::tapline_ping_next_batch, handle_.get(), timeout_ns, &events, &count);
+        auto status = detail::call(&::tapline_ping_next_batch, handle_.get(), timeout_ns, &events, &count);
         if (!status) {
             return std::move(status).error();
         }

@@ -253,6 +253,8 @@ private:
     boxed<tapline::error> error_;
 };
 
+namespace detail {
+
 /// A status without its value.
 inline result<void> done(result<::tapline_status> status) {
     return status ? result<void>() : result<void>(std::move(status).error());
@@ -270,6 +272,8 @@ result<::tapline_status> call(F *function, A... arguments) {
     }
     return status;
 }
+
+}  // namespace detail
 
 }  // namespace tapline
 

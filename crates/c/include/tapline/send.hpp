@@ -21,7 +21,7 @@ public:
     /// A queue with memory for `packets` packets of `bytes` bytes in total.
     static result<send_queue> create(std::size_t packets = 0, std::size_t bytes = 0) {
         ::tapline_queue *created = nullptr;
-        auto status = call(&::tapline_queue_create, packets, bytes, &created);
+        auto status = detail::call(&::tapline_queue_create, packets, bytes, &created);
         if (!status) {
             return std::move(status).error();
         }
@@ -31,15 +31,15 @@ public:
     /// Adds a packet; its bytes are copied. The time counts with the rates RECORDED and ABSOLUTE, and cannot be negative.
     result<void> push(std::span<const std::byte> frame, std::chrono::nanoseconds time = {}) {
         if (time < std::chrono::nanoseconds::zero()) [[unlikely]] {
-            return *negative({{"time", time}});
+            return *detail::negative({{"time", time}});
         }
-        return done(call(&::tapline_queue_push, handle_.get(), static_cast<std::uint64_t>(time.count()),
-                         reinterpret_cast<const std::uint8_t *>(frame.data()), frame.size()));
+        return detail::done(detail::call(&::tapline_queue_push, handle_.get(), static_cast<std::uint64_t>(time.count()),
+                                         reinterpret_cast<const std::uint8_t *>(frame.data()), frame.size()));
     }
     /// Adds a packet with the time of a recorded one.
     result<void> push(std::span<const std::byte> frame, time_point time) { return push(frame, time.time_since_epoch()); }
     /// Removes all packets and keeps the memory.
-    result<void> clear() { return done(call(&::tapline_queue_clear, handle_.get())); }
+    result<void> clear() { return detail::done(detail::call(&::tapline_queue_clear, handle_.get())); }
 
     /// For calls of the C interface.
     ::tapline_queue *get() const noexcept { return handle_.get(); }
@@ -108,7 +108,7 @@ class sender {
 public:
     /// As `tapline_sender_open`: CAP_NET_RAW.
     static result<sender> open(const sender_options &options) {
-        c_strings text;
+        detail::c_strings text;
         ::tapline_sender_options raw = {};
         raw.size = sizeof raw;
         raw.interface = text("interface", options.interface);
@@ -123,7 +123,7 @@ public:
         raw.allow_uplink = options.allow_uplink ? 1 : 0;
         raw.max_packets = options.max_packets;
         ::tapline_sender *opened = nullptr;
-        auto status = call(&::tapline_sender_open, &raw, &opened);
+        auto status = detail::call(&::tapline_sender_open, &raw, &opened);
         if (!status) {
             return std::move(status).error();
         }
@@ -132,13 +132,13 @@ public:
 
     /// Sends one packet now, whatever the rate.
     result<void> inject(std::span<const std::byte> frame) {
-        return done(call(&::tapline_sender_inject, handle_.get(),
-                         reinterpret_cast<const std::uint8_t *>(frame.data()), frame.size()));
+        return detail::done(detail::call(&::tapline_sender_inject, handle_.get(),
+                                         reinterpret_cast<const std::uint8_t *>(frame.data()), frame.size()));
     }
 
     /// Sends the packets of `queue` at the rate of the job. Returns whether all were sent.
     result<bool> transmit(const send_queue &queue) {
-        auto status = call(&::tapline_sender_transmit, handle_.get(), queue.get());
+        auto status = detail::call(&::tapline_sender_transmit, handle_.get(), queue.get());
         if (!status) {
             return std::move(status).error();
         }
@@ -147,7 +147,7 @@ public:
 
     /// Sends generated packets at the rate of the job. Returns whether all were sent.
     result<bool> generate(const generator_options &options) {
-        c_strings text;
+        detail::c_strings text;
         ::tapline_generator_options raw = {};
         raw.size = sizeof raw;
         raw.destinations = text.unless_empty("destinations", options.destinations);
@@ -165,7 +165,7 @@ public:
         raw.seed = options.seed;
         raw.kind = options.kind;
         raw.vlan = options.vlan;
-        auto status = call(&::tapline_sender_generate, handle_.get(), &raw);
+        auto status = detail::call(&::tapline_sender_generate, handle_.get(), &raw);
         if (!status) {
             return std::move(status).error();
         }
@@ -173,7 +173,7 @@ public:
     }
 
     /// Ends the job. Any thread.
-    result<void> stop() const { return done(call(&::tapline_sender_stop, handle_.get())); }
+    result<void> stop() const { return detail::done(detail::call(&::tapline_sender_stop, handle_.get())); }
 
     /// Closes the job and returns its account.
     result<sender_stats> finish() {

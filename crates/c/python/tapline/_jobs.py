@@ -34,6 +34,7 @@ class Count(Pollable):
     """
 
     _fd_of = lib.tapline_count_fd
+    _ENDED = object()
 
     def __init__(self, interfaces, classes=None, **options):
         given = Options("tapline_count_options", {"interfaces": interfaces, **options})
@@ -43,13 +44,20 @@ class Count(Pollable):
             given.raw.class_count = len(pairs)
         super().__init__(opened("tapline_count", lib.tapline_count_open, given.raw))
 
-    def next(self):
-        """Waits for the end of the interval. None when the count has ended."""
-        # The call does not block once the descriptor is readable.
-        self._until_ready(None, iter([None, True]).__next__)
-        span = ffi.new("uint64_t *")
-        classes = self._figures(lib.tapline_count_next, span)
-        return None if classes is None else Interval(span[0], classes)
+    def next(self, timeout=None):
+        """Waits for the end of the interval, at most ``timeout`` seconds. Without classes if it does not end in that time; None
+        when the count has ended.
+        """
+
+        def attempt():
+            span = ffi.new("uint64_t *")
+            classes = self._figures(lib.tapline_count_next, [0], [span])
+            if classes is None:
+                return self._ENDED
+            return Interval(span[0], classes) if classes else None
+
+        found = self._until_ready(timeout, attempt)
+        return None if found is self._ENDED else found or Interval(0, [])
 
     def totals(self):
         """The figures of all classes since the count was opened."""
@@ -71,9 +79,9 @@ class Count(Pollable):
     def __iter__(self):
         return iter(self.next, None)
 
-    def _figures(self, function, *more):
+    def _figures(self, function, before=(), after=()):
         figures, count = ffi.new("const tapline_class_count **"), ffi.new("size_t *")
-        if not call(function, self._raw, figures, count, *more):
+        if not call(function, self._raw, *before, figures, count, *after):
             return None
         return [read(ClassCount, one) for one in figures[0][0 : count[0]]]
 

@@ -137,13 +137,15 @@ class Options:
         # What the struct points to.
         self._kept = []
         fields = dict(ffi.typeof(struct).fields)
+        # An array has its length: another one would have the library read behind its end.
+        hidden = {"size", *(_length_of(name) for name, field in fields.items() if field.type.kind == "pointer")}
         for name, value in given.items():
             if value is None:
                 continue
             time = f"{name.removesuffix('_time')}_ns"
             if name not in fields and time in fields:
                 name, value = time, _nanoseconds(name, value)
-            if name not in fields or name == "size":
+            if name not in fields or name in hidden:
                 raise TypeError(f"{struct} has no option {name!r}")
             kind = fields[name].type
             if kind.kind != "pointer":
@@ -172,8 +174,13 @@ class Options:
         """Sets an array and its length, ``interfaces`` and ``interface_count``."""
         values = list(values)
         setattr(self.raw, name, self.keep(ffi.new(ffi.getctype(kind.item, "[]"), values)))
-        stem = name.removesuffix("es") if name.endswith("sses") else name.removesuffix("s")
-        setattr(self.raw, f"{stem}_count", len(values))
+        setattr(self.raw, _length_of(name), len(values))
+
+
+def _length_of(name):
+    """The field with the length of an array: ``interface_count`` for ``interfaces``."""
+    stem = name.removesuffix("es") if name.endswith("sses") else name.removesuffix("s")
+    return f"{stem}_count"
 
 
 def _nanoseconds(name, seconds):

@@ -220,12 +220,15 @@ class Capture(_Lender, Pollable):
     def next_batch(self, timeout=None):
         """Waits for packets, at most ``timeout`` seconds. Empty without packets in that time; None when it has ended."""
 
+        batch = None
+
         def attempt():
+            nonlocal batch
             batch = self._read(lib.tapline_capture_next_batch, 0)
             return self._ENDED if batch is None else batch or None
 
-        found = self._until_ready(timeout, attempt)
-        return None if found is self._ENDED else self._batch if found is None else found
+        self._until_ready(timeout, attempt)
+        return batch
 
     def set_filter(self, filter=""):  # noqa: A002 - the name of the option
         """Replaces the filter of a capture of one interface in mirror mode. An empty one captures all packets."""

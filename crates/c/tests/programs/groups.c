@@ -25,7 +25,7 @@ int main(int count, char **words) {
     const tapline_class_count *figures;
     size_t figure_count;
     do {
-        OK(tapline_count_next(counter, &figures, &figure_count, NULL, &error));
+        OK(tapline_count_next(counter, -1, &figures, &figure_count, NULL, &error));
         OK(tapline_count_totals(counter, &figures, &figure_count, &error));
     } while (figures[0].packets < wanted);
     /* The groups of the totals are read after the class. */

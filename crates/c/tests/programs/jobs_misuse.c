@@ -37,7 +37,7 @@ static void use_closed(tapline_count *counter, const char *text) {
     const tapline_group_count *groups;
     size_t number;
     int fd;
-    FAILS(TAPLINE_STATUS_INVALID_HANDLE, text, tapline_count_next(counter, &figures, &figure_count, NULL, &error));
+    FAILS(TAPLINE_STATUS_INVALID_HANDLE, text, tapline_count_next(counter, -1, &figures, &figure_count, NULL, &error));
     FAILS(TAPLINE_STATUS_INVALID_HANDLE, text, tapline_count_totals(counter, &figures, &figure_count, &error));
     FAILS(TAPLINE_STATUS_INVALID_HANDLE, text, tapline_count_groups(counter, 0, &groups, &number, NULL, &error));
     FAILS(TAPLINE_STATUS_INVALID_HANDLE, text, tapline_count_stop(counter, &error));
@@ -53,7 +53,7 @@ static void handles(const char *name) {
     use_closed(NULL, "the count handle is null");
     OK(tapline_count_open(&options, &counter, &error));
     FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "out_figures is null",
-          tapline_count_next(counter, NULL, &figure_count, NULL, &error));
+          tapline_count_next(counter, -1, NULL, &figure_count, NULL, &error));
     FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "out_figure_count is null",
           tapline_count_totals(counter, &figures, NULL, &error));
     FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "out_fd is null", tapline_count_fd(counter, NULL, &error));
@@ -80,7 +80,7 @@ static void *wait_for_intervals(void *counter) {
     tapline_status status = TAPLINE_STATUS_OK;
     /* The main thread tries to be in a call, too. */
     while (status == TAPLINE_STATUS_OK || status == TAPLINE_STATUS_IN_USE) {
-        status = tapline_count_next(counter, &figures, &figure_count, NULL, NULL);
+        status = tapline_count_next(counter, -1, &figures, &figure_count, NULL, NULL);
     }
     CHECK(status == TAPLINE_STATUS_END);
     return NULL;

@@ -1,4 +1,5 @@
 // jobs_misuse INTERFACE: what C++ code may do wrong with counters is an error, and never a crash.
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <utility>
@@ -25,6 +26,7 @@ bool isInvalid(const tapline::result<T> &result)
 void useMoved(tapline::counter &counter)
 {
     CHECK(isInvalid(counter.next()));
+    CHECK(isInvalid(counter.next(std::chrono::nanoseconds(0))));
     CHECK(isInvalid(counter.totals()));
     CHECK(isInvalid(counter.groups(0)));
     CHECK(isInvalid(counter.stop()));
@@ -42,6 +44,9 @@ int main(int count, char **words)
     CHECK(moved.fd() >= 0 && moved.totals().value().size() == 1 && !moved.groups(1).value());
     counter = std::move(moved);
     useMoved(moved);
+    // A moment that has passed is no wait, and not one until the end of the interval.
+    auto longer = tapline::counter::open({.interfaces = {words[1]}, .interval = std::chrono::hours(1)}).value();
+    CHECK(longer.next(std::chrono::seconds(-1)).value()->classes.empty());
     counter.stop().value();
     // The last interval, and then the end.
     for (int intervals = 0; counter.next().value(); ++intervals) {

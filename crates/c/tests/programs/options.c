@@ -1,6 +1,7 @@
 /* options JOB …: options of the jobs that no other program uses. */
 #define _GNU_SOURCE
 #include <dirent.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/epoll.h>
@@ -145,7 +146,7 @@ static void run_to_signal(int number) {
         const uint8_t frame[60] = {0};
         switch (number) {
         case 0: OK(status = tapline_ping_next_batch(pinging, -1, &events, &count, &error)); break;
-        case 1: OK(status = tapline_count_next(counting, &counts, &count, NULL, &error)); break;
+        case 1: OK(status = tapline_count_next(counting, -1, &counts, &count, NULL, &error)); break;
         case 2:
             OK(status = tapline_watch_next(watching, -1, &list, &error));
             if (status == TAPLINE_STATUS_OK) {
@@ -200,6 +201,80 @@ static void interrupted(char **words) {
     OK(tapline_ping_finish(NULL, NULL, &error));
     OK(tapline_capture_finish(NULL, NULL, &error));
     FAILS(TAPLINE_STATUS_INVALID_HANDLE, "closed", tapline_sender_finish(sending, &stats, &error));
+}
+
+/* An event loop with a ping, which ends with the reply and not a minute later, when a reply would be late. */
+static void polled_ping(void) {
+    const char *targets[] = {"127.0.0.1"};
+    const tapline_ping_options options = {
+        .size = sizeof options, .targets = targets, .target_count = 1, .count = 1, .timeout_ns = 60000000000};
+    tapline_ping *ping = NULL;
+    OK(tapline_ping_open(&options, &ping, &error));
+    struct pollfd waiting = {.fd = -1, .events = POLLIN};
+    OK(tapline_ping_fd(ping, &waiting.fd, &error));
+    tapline_status status = TAPLINE_STATUS_OK;
+    while (status != TAPLINE_STATUS_END) {
+        CHECK(poll(&waiting, 1, 20000) == 1);
+        const tapline_ping_event *events;
+        size_t count;
+        OK(status = tapline_ping_next_batch(ping, 0, &events, &count, &error));
+    }
+    tapline_ping_stats stats = {.size = sizeof stats};
+    OK(tapline_ping_finish(ping, &stats, &error));
+    CHECK(stats.sent == 1 && stats.received == 1);
+}
+
+/* Adds or deletes a bridge. */
+static void change_bridge(uint32_t verb, const char *json) {
+    tapline_netlink *netlink = NULL;
+    OK(tapline_netlink_open(NULL, &netlink, &error));
+    OK(tapline_netlink_change(netlink, verb, TAPLINE_NETLINK_OBJECT_LINK, TAPLINE_NETLINK_FORM_JSON, (const uint8_t *)json,
+                              strlen(json), &error));
+    OK(tapline_netlink_close(netlink, &error));
+}
+
+/* Opens a count whose interval ends in an hour. */
+static tapline_count *open_long_count(const char *name) {
+    const char *interfaces[] = {name};
+    const tapline_count_options options = {.size = sizeof options, .interfaces = interfaces, .interface_count = 1,
+                                           .interval_ns = 3600000000000};
+    tapline_count *counter = NULL;
+    OK(tapline_count_open(&options, &counter, &error));
+    return counter;
+}
+
+/* An event loop with a count. Its descriptor is also readable when a link changes, which ends no interval. */
+static void polled_count(char **words) {
+    tapline_count *counter = open_long_count(words[0]);
+    change_bridge(TAPLINE_NETLINK_VERB_ADD, "{\"name\":\"br7\",\"linkinfo\":{\"info_kind\":\"bridge\"}}");
+    int fd = -1;
+    OK(tapline_count_fd(counter, &fd, &error));
+    struct pollfd waiting = {.fd = fd, .events = POLLIN};
+    CHECK(poll(&waiting, 1, 20000) == 1);
+    const tapline_class_count *figures;
+    size_t count = 1;
+    uint64_t span_ns = 1;
+    CHECK(tapline_count_next(counter, 0, &figures, &count, &span_ns, NULL) == TAPLINE_STATUS_OK);
+    CHECK(count == 0 && span_ns == 0);
+    count = 1;
+    CHECK(tapline_count_next(counter, 1000000, &figures, &count, NULL, NULL) == TAPLINE_STATUS_OK && count == 0);
+    OK(tapline_count_stop(counter, &error));
+    CHECK(poll(&waiting, 1, 20000) == 1);
+    CHECK(tapline_count_next(counter, 0, &figures, &count, &span_ns, NULL) == TAPLINE_STATUS_OK);
+    CHECK(count == 1 && span_ns > 0);
+    CHECK(tapline_count_next(counter, 0, &figures, &count, &span_ns, NULL) == TAPLINE_STATUS_END);
+    OK(tapline_count_close(counter, &error));
+
+    /* The end of an interface is that of the count, which is also known after the last interval. */
+    counter = open_long_count("br7");
+    change_bridge(TAPLINE_NETLINK_VERB_DEL, "{\"name\":\"br7\"}");
+    OK(tapline_count_fd(counter, &waiting.fd, &error));
+    tapline_status status = TAPLINE_STATUS_OK;
+    while (status != TAPLINE_STATUS_END) {
+        CHECK(poll(&waiting, 1, 20000) == 1);
+        OK(status = tapline_count_next(counter, 0, &figures, &count, NULL, &error));
+    }
+    OK(tapline_count_close(counter, &error));
 }
 
 /* Waits until every other thread sleeps: then it has begun, with its own mask of signals. */
@@ -262,6 +337,9 @@ int main(int count, char **words) {
         interrupted(&words[2]);
     } else if (strcmp(words[1], "signalled") == 0) {
         signalled(&words[2]);
+    } else if (strcmp(words[1], "polled") == 0) {
+        polled_ping();
+        polled_count(&words[2]);
     } else if (strcmp(words[1], "json") == 0) {
         json(&words[2]);
     } else {

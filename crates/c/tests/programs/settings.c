@@ -190,7 +190,7 @@ static void count_packets(char **words) {
     uint64_t packets = 0, bytes = 0;
     size_t count = 0;
     while (packets < number(words, "max_packets") &&
-           tapline_count_next(counter, &figures, &count, NULL, NULL) == TAPLINE_STATUS_OK) {
+           tapline_count_next(counter, -1, &figures, &count, NULL, NULL) == TAPLINE_STATUS_OK) {
         packets += figures[0].packets;
         bytes += figures[0].bytes;
     }

@@ -40,7 +40,7 @@ pub enum CountEvent {
 /// A running count. The kernel counts until this is dropped or the process ends.
 ///
 /// `AsFd` gives a descriptor for event loops. When it is readable, call [`Count::next_event_timeout`] with a
-/// timeout of zero until it returns `None`.
+/// timeout of zero until it returns `None`. It stays readable when the count has ended.
 pub struct Count {
     counters: Vec<PointCounter>,
     classes: Vec<ActiveClass>,
@@ -399,6 +399,9 @@ impl Count {
 
     fn end(&mut self, end: CountEnd) -> Result<Option<CountEvent>, CountError> {
         self.end = Some(end);
+        // The descriptor stays readable: an event loop learns of the end after the last interval.
+        let armed = self.wake_up.arm(0);
+        armed.map_err(|source| CountError::Wait { source })?;
         Ok(Some(CountEvent::Interval(self.end_interval()?)))
     }
 

@@ -50,18 +50,28 @@ impl GroupTable {
     }
 
     /// Reads all groups of all classes.
+    ///
+    /// # Errors
+    /// Those of [`CounterTable::read`]; ENOMEM if there is no memory for the groups, or for lists of them by class.
     pub fn read(&mut self) -> io::Result<Groups> {
         let mut groups = Groups::new();
+        let mut is_complete = true;
         let key = self.key;
         self.table.read(|bytes, [packets, bytes_counted]| {
             let traffic = Traffic {
                 packets,
                 bytes: bytes_counted,
             };
-            if let Some((serial, key)) = parse(bytes, key) {
-                groups.insert((serial, key), traffic);
+            if let Some(class_and_key) = parse(bytes, key) {
+                is_complete &= groups.try_reserve(1).is_ok();
+                if is_complete {
+                    groups.insert(class_and_key, traffic);
+                }
             }
         })?;
+        if !is_complete || !has_room_for_lists(groups.len()) {
+            return Err(io::Error::from_raw_os_error(libc::ENOMEM));
+        }
         Ok(groups)
     }
 
@@ -80,6 +90,16 @@ impl GroupTable {
         }
         Ok(())
     }
+}
+
+/// Whether there is memory for lists of so many groups: [`by_class`] makes one, which grows to at most twice its size, and
+/// whoever reads the figures may make another one. A list that grows has no error of its own: it ends the process.
+fn has_room_for_lists(groups: usize) -> bool {
+    let mut lists = Vec::<[Group; 4]>::new();
+    let reserved = lists.try_reserve_exact(groups);
+    // Otherwise the compiler may leave out an allocation that nobody uses.
+    std::hint::black_box(lists.as_ptr());
+    reserved.is_ok()
 }
 
 /// Rejects more groups than [`CountOptions::MAX_GROUPS`], or than fit in a quarter of the host's

@@ -21,6 +21,16 @@
 
 namespace tapline::netlink {
 
+namespace detail {
+
+using tapline::detail::c_strings;
+using tapline::detail::call;
+using tapline::detail::done;
+using tapline::detail::gone;
+using tapline::detail::waiting_ns;
+
+}  // namespace detail
+
 template <class>
 class BasicNetlinkFactory;
 
@@ -34,7 +44,7 @@ public:
     static result<FakeKernel> create()
     {
         tapline_fake_kernel *raw = nullptr;
-        auto status = call(tapline_fake_kernel_new, &raw);
+        auto status = detail::call(tapline_fake_kernel_new, &raw);
         if (!status) {
             return status.error();
         }
@@ -106,7 +116,7 @@ public:
 
     explicit Socket(NetlinkHandle &&opened) : handle(std::move(opened))
     {
-        if (!call(tapline_netlink_fd, handle.get(), &fd_)) {
+        if (!detail::call(tapline_netlink_fd, handle.get(), &fd_)) {
             fd_ = -1;
         }
     }
@@ -153,7 +163,8 @@ public:
     result<void> ask(tapline_netlink_verb verb, std::uint32_t object, std::uint32_t form, const std::uint8_t *bytes,
                      std::size_t size)
     {
-        return done(call(tapline_netlink_change, handle.get(), static_cast<std::uint32_t>(verb), object, form, bytes, size));
+        return done(
+            detail::call(tapline_netlink_change, handle.get(), static_cast<std::uint32_t>(verb), object, form, bytes, size));
     }
 
 private:
@@ -161,8 +172,8 @@ private:
     static result<void> refused(tapline_netlink_verb verb, std::uint32_t object, const std::uint8_t *message,
                                 std::size_t size, const std::uint8_t *reply, std::size_t length)
     {
-        return done(call(tapline_netlink_reply_error, static_cast<std::uint32_t>(verb), object, message, size, reply, length,
-                         static_cast<std::int32_t>(errno)));
+        return done(detail::call(tapline_netlink_reply_error, static_cast<std::uint32_t>(verb), object, message, size,
+                                 reply, length, static_cast<std::int32_t>(errno)));
     }
 
     /// -1 with a fake kernel.
@@ -180,7 +191,8 @@ public:
     FieldReader reader() const
     {
         FieldReader reader;
-        call(tapline_list_bytes, static_cast<const tapline_list *>(handle_.get()), &reader.at, &reader.left).value();
+        const auto *list = static_cast<const tapline_list *>(handle_.get());
+        detail::call(tapline_list_bytes, list, &reader.at, &reader.left).value();
         return reader;
     }
     /// Whether the list may be incomplete.
@@ -205,7 +217,7 @@ public:
         const Lock lock(socket.mutex);
         write(table, info);
         const std::uint32_t form = TAPLINE_NETLINK_FORM_FIELDS;
-        return call(function, socket.handle.get(), object, form, bytes_.data(), bytes_.size(), out);
+        return detail::call(function, socket.handle.get(), object, form, bytes_.data(), bytes_.size(), out);
     }
     result<List> lookup(const FieldTable &table, const void *query)
     {
@@ -214,7 +226,7 @@ public:
         tapline_list *raw = nullptr;
         const std::uint32_t form = TAPLINE_NETLINK_FORM_FIELDS;
         const Bytes &bytes = bytes_;
-        const auto status = call(tapline_netlink_lookup, socket.handle.get(), form, bytes.data(), bytes.size(), &raw);
+        const auto status = detail::call(tapline_netlink_lookup, socket.handle.get(), form, bytes.data(), bytes.size(), &raw);
         if (!status) {
             return status.error();
         }
@@ -265,7 +277,7 @@ template <class = void>
 result<List> nextEvents(tapline_watch *watch, std::chrono::nanoseconds timeout)
 {
     tapline_list *raw = nullptr;
-    const auto status = call(tapline_watch_next, watch, waiting_ns(timeout), &raw);
+    const auto status = detail::call(tapline_watch_next, watch, waiting_ns(timeout), &raw);
     if (!status) {
         return status.error();
     }
@@ -334,11 +346,11 @@ public:
         }
         return events;
     }
-    result<void> stop() const override { return done(call(tapline_watch_stop, handle_.get())); }
+    result<void> stop() const override { return done(detail::call(tapline_watch_stop, handle_.get())); }
     result<int> fd() const override
     {
         int fd = -1;
-        const auto status = call(tapline_watch_fd, handle_.get(), &fd);
+        const auto status = detail::call(tapline_watch_fd, handle_.get(), &fd);
         if (!status) {
             return status.error();
         }
@@ -462,7 +474,7 @@ public:
     static result<std::shared_ptr<BasicNetlinkFactory>> open(std::string_view netns)
     {
         const std::string name(netns);
-        c_strings text;
+        detail::c_strings text;
         const char *const string = text("netns", name);
         if (auto wrong = text.wrong()) {
             return *std::move(wrong);
@@ -474,7 +486,7 @@ public:
     {
         if (kernel.handle_.get() == nullptr) {
             // To the library, null would be the real kernel.
-            return gone();
+            return detail::gone();
         }
         tapline_netlink_options options{};
         options.size = sizeof options;
@@ -497,8 +509,8 @@ public:
         detail::Socket &socket = shared_->requests.socket;
         const detail::Lock lock(socket.mutex);
         tapline_batch *raw = nullptr;
-        auto status = call(tapline_netlink_run, socket.handle.get(), batch.bytes().data(), batch.bytes().size(),
-                           static_cast<std::uint32_t>(onError), &raw);
+        auto status = detail::call(tapline_netlink_run, socket.handle.get(), batch.bytes().data(), batch.bytes().size(),
+                                   static_cast<std::uint32_t>(onError), &raw);
         if (!status) {
             return status.error();
         }
@@ -509,7 +521,8 @@ public:
         }
         for (std::size_t at = 0; at < items.size(); ++at) {
             tapline_error *error = nullptr;
-            status = call(tapline_batch_result, static_cast<const tapline_batch *>(raw), at, &items[at].state, &error);
+            status =
+                detail::call(tapline_batch_result, static_cast<const tapline_batch *>(raw), at, &items[at].state, &error);
             if (!status) {
                 return status.error();
             }
@@ -541,7 +554,7 @@ private:
     static result<std::shared_ptr<BasicNetlinkFactory>> open(const tapline_netlink_options &options)
     {
         tapline_netlink *raw = nullptr;
-        const auto status = call(tapline_netlink_open, &options, &raw);
+        const auto status = detail::call(tapline_netlink_open, &options, &raw);
         if (!status) {
             return status.error();
         }

@@ -162,6 +162,8 @@ def count(interface, packets):
         counter.stop()
         # The interval that had begun, and then the end.
         assert len(list(counter)) <= 1
+    with tapline.Count(interface, interval=3600) as counter:
+        assert counter.next(timeout=0) == counter.next(timeout=0.001) == (0, [])
 
 
 def ping(address):
@@ -373,6 +375,9 @@ def misuse():
     fails("NOT_FOUND", "/nowhere", tapline.Reader, "/nowhere")
     raises(TypeError, tapline.Capture, "lo", colour="red")
     raises(TypeError, tapline.Capture, "lo", size=3)
+    raises(TypeError, tapline.Capture, "lo", interface_count=1000)
+    raises(TypeError, tapline.Count, "lo", classes={"all": ""}, class_count=1000)
+    raises(TypeError, tapline.Ping, "127.0.0.1", target_count=1000)
     raises(TypeError, tapline.Capture, "lo", snaplen="long")
     raises(ValueError, tapline.Capture, "lo", delivery="never")
     raises(ValueError, tapline.Capture, "lo", max_time=-1)

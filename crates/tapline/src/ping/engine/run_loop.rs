@@ -67,7 +67,11 @@ impl Engine {
     ) -> io::Result<EngineState> {
         self.sends_since_sleep = 0;
         let wake_ns = match self.round(observe) {
-            RoundResult::Done => return Ok(EngineState::Done),
+            RoundResult::Done => {
+                // The descriptor stays readable: an event loop learns of the end after the last events.
+                self.set_timer(0)?;
+                return Ok(EngineState::Done);
+            }
             RoundResult::Busy => 0,
             RoundResult::WaitForReplies(until_ns) | RoundResult::Defer(until_ns) => until_ns,
         };

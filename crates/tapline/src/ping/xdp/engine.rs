@@ -299,6 +299,8 @@ impl XdpEngine {
         observe: &mut impl FnMut(PingEvent, &Prober),
     ) -> io::Result<EngineState> {
         let Some(until_ns) = self.round(observe)? else {
+            // The descriptor stays readable: an event loop learns of the end after the last events.
+            self.set_timer(0)?;
             return Ok(EngineState::Done);
         };
         self.set_timer(until_ns)?;
