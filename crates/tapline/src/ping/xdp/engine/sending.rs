@@ -40,7 +40,12 @@ impl XdpEngine {
             self.rate.took(now_ns);
             return self.refuse(probe, SendFailure::Refused, error, now_ns, observe);
         }
-        let known = self.resolved.remove(&probe);
+        // Mostly there are none, and even then a look for one would compute a hash.
+        let known = if self.resolved.is_empty() {
+            None
+        } else {
+            self.resolved.remove(&probe)
+        };
         // One that is lent was of an earlier probe.
         let hop = self.echo.hop_of(probe.target);
         let targets = self.prober.targets();
