@@ -120,7 +120,7 @@ pub(super) fn require_frames(link: &Link) -> Result<MacAddress, PingError> {
 }
 
 /// Bytes of payload in the longest request that the interface sends.
-fn most_payload(is_ipv6: bool, link: &Link) -> usize {
+pub(super) fn most_payload(is_ipv6: bool, link: &Link) -> usize {
     let mtu = link.mtu.map_or(usize::MAX, |mtu| mtu as usize);
     mtu.saturating_sub(request_bytes(is_ipv6, 0))
 }

@@ -1,6 +1,7 @@
 //! Probes that are due, on their way out.
 
 use std::io;
+use std::net::IpAddr;
 use std::time::Duration;
 
 use probe::{Probe, Prober, SendFailure};
@@ -29,17 +30,16 @@ impl XdpEngine {
         now_ns: u64,
         observe: &mut impl FnMut(PingEvent, &Prober),
     ) {
-        let Some(address) = self.prober.targets().address(probe.target) else {
-            let error = libc::EHOSTUNREACH;
-            self.rate.took(now_ns);
-            return self.refuse(probe, SendFailure::Refused, error, now_ns, observe);
+        let address = self.prober.targets().address(probe.target);
+        let address = address.ok_or(libc::EHOSTUNREACH);
+        let address = match address.and_then(|address| self.check_frame(address)) {
+            Ok(address) => address,
+            Err(error) => {
+                self.rate.took(now_ns);
+                return self.refuse(probe, SendFailure::Refused, error, now_ns, observe);
+            }
         };
         let is_ipv6 = usize::from(address.is_ipv6());
-        if !self.families[is_ipv6] {
-            let error = libc::EAFNOSUPPORT;
-            self.rate.took(now_ns);
-            return self.refuse(probe, SendFailure::Refused, error, now_ns, observe);
-        }
         // Mostly there are none, and even then a look for one would compute a hash.
         let known = if self.resolved.is_empty() {
             None
@@ -72,6 +72,19 @@ impl XdpEngine {
         }
         self.rate.took(now_ns);
         self.due[is_ipv6].push((probe.target, probe.number()));
+    }
+
+    /// The address, if requests to its family can be sent, or else the error.
+    #[inline]
+    fn check_frame(&self, address: IpAddr) -> Result<IpAddr, i32> {
+        let is_ipv6 = usize::from(address.is_ipv6());
+        if !self.families[is_ipv6] {
+            Err(libc::EAFNOSUPPORT)
+        } else if !self.link.fits[is_ipv6] {
+            Err(libc::EMSGSIZE)
+        } else {
+            Ok(address)
+        }
     }
 
     /// Issues a probe again once the interface is up.
@@ -139,8 +152,10 @@ impl XdpEngine {
             rest = left;
             let Some(error) = error else { continue };
             let full_ns = now_ns - *full_since_ns.get_or_insert(now_ns);
-            // AF_XDP has no error of its own for an interface without a carrier.
-            let is_down = is_down(&error) || self.link.outage.is_down();
+            // AF_XDP has no error of its own for an interface without a carrier, and the notification of that may come a second
+            // later (`linkwatch_schedule_work`, net/core/link_watch.c).
+            let may_be_down = self.frames.is_some() && full_ns >= CHECK_NS;
+            let is_down = is_down(&error) || may_be_down || self.link.outage.is_down();
             if is_down && now_ns >= next_check_ns {
                 next_check_ns = now_ns + CHECK_NS;
                 if self.waits_for_link(now_ns) {
