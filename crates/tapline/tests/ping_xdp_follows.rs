@@ -369,51 +369,65 @@ fn probes_wait_for_routes_that_come_back_after_the_interface() {
     }
 }
 
-/// It stays down: probes are refused, the first one not before three seconds have passed. All of them are accounted for.
+/// The interface or the other end stays down: probes are refused, the first one not before three seconds have passed. All of them
+/// are accounted for.
 #[test]
 fn probes_are_refused_if_the_interface_stays_down() {
-    let [left, right] = Net::new().pair();
-    let options = tapline::ping::respond("right0").mode(XdpAttachMode::Native);
-    let responder = right.run(|| options.open()).unwrap();
-    let mut options = xdp(250);
-    options.interval = Duration::from_millis(20);
-    options.timeout = Duration::from_millis(200);
-    let (mut ticks, mut first_refused) = (0, None);
-    let (mut went_down, mut at_down) = (None, 0);
-    let ping = open(&left, &options, "10.1.0.2");
-    let summary = complete(ping, |event, statistics| match event {
-        PingEvent::Tick { .. } => {
-            ticks += 1;
-            match ticks {
-                20 => {
-                    left.ip("link set left0 down");
-                    went_down = Some(Instant::now());
+    for (path, is_other_end) in [
+        (SendPath::LiveFrames, false),
+        (SendPath::LiveFrames, true),
+        (SendPath::Xdp, true),
+    ] {
+        let [left, right] = Net::new().pair();
+        let options = tapline::ping::respond("right0").mode(XdpAttachMode::Native);
+        let responder = right.run(|| options.open()).unwrap();
+        let mut options = xdp(250);
+        options.send_path = path;
+        options.interval = Duration::from_millis(20);
+        options.timeout = Duration::from_millis(200);
+        // The routes of an interface without a carrier stay.
+        let errnos = if is_other_end {
+            &[libc::ENETDOWN][..]
+        } else {
+            &[libc::ENETDOWN, libc::ENETUNREACH]
+        };
+        let (mut ticks, mut first_refused) = (0, None);
+        let (mut went_down, mut at_down) = (None, 0);
+        let ping = open(&left, &options, "10.1.0.2");
+        let summary = complete(ping, |event, statistics| match event {
+            PingEvent::Tick { .. } => {
+                ticks += 1;
+                match ticks {
+                    20 => {
+                        if is_other_end {
+                            right.ip("link set right0 down");
+                        } else {
+                            left.ip("link set left0 down");
+                        }
+                        went_down = Some(Instant::now());
+                    }
+                    22 => at_down = statistics.total().sent,
+                    _ => {}
                 }
-                22 => at_down = statistics.total().sent,
-                _ => {}
             }
-        }
-        PingEvent::NotSent { error, .. } => {
-            let errno = error.raw_os_error();
-            assert!(
-                [libc::ENETDOWN, libc::ENETUNREACH]
-                    .map(Some)
-                    .contains(&errno)
-            );
-            first_refused.get_or_insert_with(Instant::now);
-        }
-        _ => {}
-    });
-    let total = summary.statistics.total();
-    assert!(at_down > 0, "{summary}");
-    assert_eq!(
-        (total.sent, total.local_drops),
-        (at_down, 250 - at_down),
-        "{summary}"
-    );
-    let answered = total.received + total.lost + total.late;
-    assert_eq!(total.sent, answered, "{summary}");
-    let waited = first_refused.expect("some") - went_down.expect("down");
-    assert!(waited >= Duration::from_millis(2900), "{waited:?}");
-    assert!(responder.finish().unwrap().counts.answered <= total.sent);
+            PingEvent::NotSent { error, .. } => {
+                let errno = error.raw_os_error().expect("an error of the kernel");
+                assert!(errnos.contains(&errno), "{path:?}: {error}");
+                first_refused.get_or_insert_with(Instant::now);
+            }
+            _ => {}
+        });
+        let total = summary.statistics.total();
+        assert!(at_down > 0, "{path:?}: {summary}");
+        assert_eq!(
+            (total.sent, total.local_drops),
+            (at_down, 250 - at_down),
+            "{path:?}: {summary}"
+        );
+        let answered = total.received + total.lost + total.late;
+        assert_eq!(total.sent, answered, "{path:?}: {summary}");
+        let waited = first_refused.expect("some") - went_down.expect("down");
+        assert!(waited >= Duration::from_millis(2900), "{waited:?}");
+        assert!(responder.finish().unwrap().counts.answered <= total.sent);
+    }
 }

@@ -170,10 +170,16 @@ impl XdpEngine {
             }
             // An interface that is down, or whose MTU has become too small, stays so for the next attempts.
             let is_too_long = error.raw_os_error() == Some(libc::EMSGSIZE);
-            let is_lasting = is_too_long || (is_down && self.link.outage.is_down());
+            let stays_down = is_down && self.link.outage.is_down();
+            let is_lasting = is_too_long || stays_down;
             if is_lasting || full_ns > MAX_FULL_NS || stalled_ns > MAX_STALLED_NS {
                 self.cancel_frames();
-                let error = error.raw_os_error().unwrap_or(libc::ENOBUFS);
+                let error = match error.raw_os_error() {
+                    // Each driver has another error for that.
+                    _ if stays_down => libc::ENETDOWN,
+                    Some(error) => error,
+                    None => libc::ENOBUFS,
+                };
                 let why = if is_lasting {
                     SendFailure::Refused
                 } else {
