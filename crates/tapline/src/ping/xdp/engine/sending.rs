@@ -154,11 +154,14 @@ impl XdpEngine {
             let full_ns = now_ns - *full_since_ns.get_or_insert(now_ns);
             // AF_XDP has no error of its own for an interface without a carrier, and the notification of that may come a second
             // later (`linkwatch_schedule_work`, net/core/link_watch.c).
-            let may_be_down = self.frames.is_some() && full_ns >= CHECK_NS;
-            let is_down = is_down(&error) || may_be_down || self.link.outage.is_down();
-            if is_down && now_ns >= next_check_ns {
+            let is_stalled = self.frames.is_some() && full_ns >= CHECK_NS;
+            let may_be_down = is_down(&error) || is_stalled || self.link.outage.is_down();
+            if may_be_down && now_ns >= next_check_ns {
                 next_check_ns = now_ns + CHECK_NS;
-                if self.waits_for_link(now_ns) {
+                let waits = self.waits_for_link(now_ns);
+                let outage = &self.link.outage;
+                // Of a queue that is full, no probe waits for a route.
+                if waits && (is_down(&error) || outage.is_down() || outage.is_held()) {
                     self.cancel_frames();
                     // Also without other routes than before.
                     self.pass.is_due = true;
@@ -170,7 +173,7 @@ impl XdpEngine {
             }
             // An interface that is down, or whose MTU has become too small, stays so for the next attempts.
             let is_too_long = error.raw_os_error() == Some(libc::EMSGSIZE);
-            let stays_down = is_down && self.link.outage.is_down();
+            let stays_down = self.link.outage.is_down();
             let is_lasting = is_too_long || stays_down;
             if is_lasting || full_ns > MAX_FULL_NS || stalled_ns > MAX_STALLED_NS {
                 self.cancel_frames();
