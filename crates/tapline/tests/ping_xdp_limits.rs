@@ -40,7 +40,7 @@ fn payloads_up_to_the_mtu_of_the_interface_are_sent() {
 /// While the MTU is too small, requests are refused here and none leaves. Compared with what the kernel of the other end receives.
 #[test]
 fn requests_above_an_mtu_that_becomes_smaller_are_refused() {
-    const EACH: u32 = 60;
+    const EACH: u32 = 200;
     for path in [SendPath::LiveFrames, SendPath::Xdp] {
         let [left, right] = Net::new().pair();
         let _pass = pass_all(&right);
