@@ -389,7 +389,7 @@ fn probes_are_refused_if_the_interface_stays_down() {
         let errnos = if is_other_end {
             &[libc::ENETDOWN][..]
         } else {
-            &[libc::ENETDOWN, libc::ENETUNREACH]
+            &[libc::ENETDOWN, libc::ENETUNREACH][..]
         };
         let (mut ticks, mut first_refused) = (0, None);
         let (mut went_down, mut at_down) = (None, 0);
