@@ -280,7 +280,16 @@ fn a_sweep_waits_for_the_carrier() {
             }
             match &mut ticks {
                 None if sent > 300 => {
-                    right.ip("link set right0 down");
+                    // After that, the kernel notifies of the next loss of a carrier up to a second later.
+                    for line in [
+                        "link add veth7 type veth peer name veth8",
+                        "link set veth7 up",
+                        "link set veth8 up",
+                        "link set veth8 down",
+                        "link set right0 down",
+                    ] {
+                        right.ip(line);
+                    }
                     ticks = Some(0);
                 }
                 None => {}
