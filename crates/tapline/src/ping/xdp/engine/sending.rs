@@ -180,8 +180,9 @@ impl XdpEngine {
                 let error = match error.raw_os_error() {
                     // Each driver has another error for that.
                     _ if stays_down => libc::ENETDOWN,
+                    // Of a full queue, by an AF_XDP socket.
+                    Some(libc::EAGAIN) | None => libc::ENOBUFS,
                     Some(error) => error,
-                    None => libc::ENOBUFS,
                 };
                 let why = if is_lasting {
                     SendFailure::Refused
