@@ -12,11 +12,13 @@ use crate::targets::Targets;
 /// most as many probes in flight as have not timed out, and its other probes without an answer are lost. After
 /// [`Prober::end_all`] every probe without an answer is lost.
 impl Prober {
-    /// Memory for a target whose answers are counted in the kernel.
-    pub const BYTES_WITH_KERNEL_COUNTERS: u64 = KernelCountedTargets::BYTES;
+    /// Memory for a target whose answers are counted in the kernel; `is_single`: with one probe to each.
+    pub const fn bytes_with_kernel_counters(is_single: bool) -> u64 {
+        KernelCountedTargets::bytes(is_single)
+    }
 
     /// As [`Prober::new`], for a run whose answers are counted in the kernel, where there is room for `room` targets: each
-    /// target takes 8 bytes here. Call [`Prober::read_from`] next.
+    /// target takes 8 bytes here, or 1 with one probe to each. Call [`Prober::read_from`] next.
     ///
     /// # Errors
     /// [`PlanError`] names the value that is out of its range.
@@ -25,7 +27,8 @@ impl Prober {
         targets: Targets,
         room: u32,
     ) -> Result<Self, PlanError> {
-        let kernel_counted = KernelCountedTargets::new(targets.len(), room);
+        let is_single = plan.rounds == Some(1);
+        let kernel_counted = KernelCountedTargets::new(targets.len(), room, is_single);
         Self::with_statistics(plan, targets, Some(kernel_counted))
     }
 

@@ -126,6 +126,10 @@ impl Prober {
         } else {
             forecast.targets
         };
+        if kernel_counted.is_none() {
+            // So that no answer waits for it.
+            targets.prepare_find();
+        }
         // A single answer that is counted in the kernel is final when it cannot be late any more.
         let statistics = RunStatistics::new(rows, forecast.flight(), plan.histograms);
         let (round_ns, rounds) = (forecast.round_ns, statistics.rounds());

@@ -255,15 +255,19 @@ fn more_targets_than_allowed_are_refused_before_they_are_made() {
 }
 
 #[test]
-fn a_long_list_of_single_hosts_takes_a_few_bytes_each() {
+fn a_single_host_of_a_long_list_takes_the_bytes_of_its_address() {
     let mut text = String::new();
     for number in 0..100_000_u32 {
         let address = Ipv4Addr::from_bits(number.wrapping_mul(2_654_435_761));
         text.push_str(&address.to_string());
         text.push('\n');
     }
-    let list = targets(&text);
+    let mut list = None;
+    let measured = allocation_counter::measure(|| list = Some(targets(&text)));
+    let list = list.expect("a list");
     assert_eq!(list.len(), 100_000);
+    let bytes = measured.bytes_current;
+    assert!((400_000..401_000).contains(&bytes), "{bytes}");
     for (number, line) in (0..).zip(text.lines()) {
         assert_eq!(list.address(number), Some(address(line)));
         assert_eq!(list.find(address(line)), Some(number));

@@ -1,11 +1,13 @@
-//! Limits of the interface that the XDP back end respects: the MTU, and the rate on an uplink.
+//! Limits of the interface that the XDP back end respects: the MTU, also one that changes, and the rate on an uplink.
 
 use std::time::Duration;
 
 use lab::Net;
 use tapline::ping::{PingError, PingEvent, XdpAttachMode, XdpRefusal};
+use tapline::send::SendPath;
 
 use crate::ping_xdp::xdp;
+use crate::send_paths::pass_all;
 use crate::support::ping::{complete, echoes_answered, open, run, targets, try_open};
 
 /// Probes per second to an interface with a default route.
@@ -33,6 +35,44 @@ fn payloads_up_to_the_mtu_of_the_interface_are_sent() {
         assert_eq!((total.sent, total.received), (2, 2));
     }
     assert_eq!(echoes_answered(&right), [2, 2]);
+}
+
+/// While the MTU is too small, requests are refused here and none leaves. Compared with what the kernel of the other end receives.
+#[test]
+fn requests_above_an_mtu_that_becomes_smaller_are_refused() {
+    const EACH: u32 = 200;
+    for path in [SendPath::LiveFrames, SendPath::Xdp] {
+        let [left, right] = Net::new().pair();
+        let _pass = pass_all(&right);
+        let mut options = xdp(EACH);
+        options.send_path = path;
+        options.interval = Duration::from_millis(10);
+        options.payload_bytes = 1400;
+        let (mut before, mut refused) = (None, 0);
+        let ping = open(&left, &options, "10.1.0.2 fd00:1::2");
+        let summary = complete(ping, |event, statistics| match event {
+            PingEvent::NotSent { error, .. } => {
+                assert_eq!(error.raw_os_error(), Some(libc::EMSGSIZE), "{path:?}");
+                assert_eq!(Some(statistics.total().sent), before, "{path:?}");
+                refused += 1;
+                if refused == 6 {
+                    left.ip("link set left0 mtu 1500");
+                }
+            }
+            PingEvent::Tick { .. } if before.is_none() && statistics.total().sent > 6 => {
+                before = Some(statistics.total().sent);
+                left.ip("link set left0 mtu 1300");
+            }
+            _ => {}
+        });
+        let total = summary.statistics.total();
+        assert_eq!(total.local_drops, refused, "{path:?}: {summary}");
+        assert!(refused >= 6, "{path:?}: {summary}");
+        assert_eq!(total.sent + refused, u64::from(2 * EACH), "{path:?}");
+        assert!(Some(total.sent) > before, "it goes on: {path:?}: {summary}");
+        assert_eq!(total.received, total.sent, "{path:?}: {summary}");
+        assert_eq!(echoes_answered(&right).iter().sum::<u64>(), total.sent);
+    }
 }
 
 /// Without a limit, 1000 targets at an interval of 1 ms are a million probes a second.

@@ -345,7 +345,8 @@ fn absent_hosts_do_not_hold_up_gateways_and_hosts_that_are_known() {
     assert_eq!(summary.ended, Ended::Stopped, "{summary}");
     let total = summary.statistics.total();
     assert_eq!(total.received, 2, "{summary}");
-    assert!(total.local_drops < 100, "{summary}");
+    // Most of the others still wait.
+    assert!(total.local_drops < 500, "{summary}");
 }
 
 /// A gateway that answers late: until then, all probes wait for it. Compared with the requests that the kernel counts.
@@ -429,7 +430,12 @@ fn absent_hosts_do_not_hold_up_a_host_that_answers() {
     options.gather = Duration::ZERO;
     options.timeout = Duration::from_millis(500);
     let ping = open(&left, &options, "10.96.0.0-10.96.3.231 10.96.9.9");
-    let summary = complete(ping, |_, _| {});
+    let mut refused_before = None;
+    let summary = complete(ping, |_, statistics| {
+        if statistics.counts(ABSENT).sent >= 10 {
+            refused_before.get_or_insert_with(|| statistics.total().local_drops);
+        }
+    });
     let statistics = &summary.statistics;
     let own = statistics.counts(ABSENT);
     assert_eq!(
@@ -444,8 +450,12 @@ fn absent_hosts_do_not_hold_up_a_host_that_answers() {
     let drops: Vec<_> = summary.local_drops.iter().collect();
     assert_eq!(drops.len(), 1, "{drops:?}");
     assert_eq!(drops[0].0.raw_os_error(), Some(libc::EHOSTUNREACH));
-    // The schedule did not stop: its five seconds, the timeout, and ten seconds for the last probe to an absent host.
-    assert!(summary.duration < Duration::from_secs(17), "{summary}");
+    // The schedule did not wait until nobody had answered the ten probes to each of the others.
+    let refused_before = refused_before.expect("ten are sent");
+    assert!(
+        refused_before < u64::from(10 * ABSENT),
+        "{refused_before}: {summary}"
+    );
     assert!(entries(&left).is_empty(), "none of so many stays");
 }
 
@@ -453,27 +463,26 @@ fn absent_hosts_do_not_hold_up_a_host_that_answers() {
 #[test]
 fn an_absent_host_does_not_fill_the_flight() {
     const ROUNDS: u32 = 400;
+    /// More than fit into the flight.
+    const MANY: u64 = 150;
     let [left, right] = resolving_pair();
     let _pass = pass_all(&right);
+    // The kernel looks for it for six seconds.
+    left.set_sysctl("ipv4/neigh/left0/retrans_time_ms", "2000");
     let mut options = xdp(ROUNDS);
     options.interval = Duration::from_millis(5);
     options.timeout = Duration::from_millis(50);
     let ping = open(&left, &options, "10.1.0.2 10.96.0.1");
-    let mut first = None;
-    let mut took = None;
-    let summary = complete(ping, |_, statistics| {
-        let sent = statistics.counts(0).sent;
-        if sent > 0 {
-            first.get_or_insert_with(Instant::now);
-        }
-        if sent == u64::from(ROUNDS) {
-            took.get_or_insert_with(|| first.map(|first| first.elapsed()));
+    let mut sent_before = None;
+    let summary = complete(ping, |event, statistics| {
+        if let PingEvent::NotSent { .. } = event {
+            sent_before.get_or_insert_with(|| statistics.counts(0).sent);
         }
     });
     let [present, absent] = [0, 1].map(|target| summary.statistics.counts(target));
     assert_eq!((present.sent, present.received), (400, 400), "{summary}");
     assert_eq!((absent.sent, absent.local_drops), (0, 400), "{summary}");
-    // The present one has its interval while the kernel looks for the other one, which takes three seconds.
-    let took = took.flatten().expect("all were sent");
-    assert!(took < Duration::from_millis(2900), "{took:?}");
+    // The present one has its interval while the kernel looks for the other one.
+    let sent_before = sent_before.expect("nobody answers for the other one");
+    assert!(sent_before >= MANY, "{sent_before}: {summary}");
 }

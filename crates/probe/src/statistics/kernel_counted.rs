@@ -35,10 +35,59 @@ struct SentRecord {
     local_drops: u32,
 }
 
+/// What was sent to each target.
+#[derive(Debug)]
+enum SentRecords {
+    /// With one probe to each: whether it was sent ([`SENT`]), or not sent ([`DROPPED`]).
+    Single(Vec<u8>),
+    Several(Vec<SentRecord>),
+}
+
+const SENT: u8 = 1;
+const DROPPED: u8 = 2;
+
+impl SentRecords {
+    fn resize(&mut self, targets: u32) {
+        let targets = targets as usize;
+        match self {
+            Self::Single(records) => records.resize(targets, 0),
+            Self::Several(records) => records.resize(targets, SentRecord::default()),
+        }
+    }
+
+    fn get(&self, target: u32) -> SentRecord {
+        match self {
+            Self::Single(records) => {
+                let record = records[target as usize];
+                SentRecord {
+                    sent: u32::from(record & SENT != 0),
+                    local_drops: u32::from(record & DROPPED != 0),
+                }
+            }
+            Self::Several(records) => records[target as usize],
+        }
+    }
+
+    fn reset(&mut self, target: u32) {
+        match self {
+            Self::Single(records) => records[target as usize] = 0,
+            Self::Several(records) => records[target as usize] = SentRecord::default(),
+        }
+    }
+
+    fn len(&self) -> u32 {
+        let targets = match self {
+            Self::Single(records) => records.len(),
+            Self::Several(records) => records.len(),
+        };
+        targets as u32
+    }
+}
+
 /// The targets, by their index.
 #[derive(Debug)]
 pub(crate) struct KernelCountedTargets {
-    records: Vec<SentRecord>,
+    records: SentRecords,
     counters: Option<Box<dyn AnswerCounters>>,
     /// Targets that there is room for.
     room: u32,
@@ -55,13 +104,24 @@ pub(crate) struct KernelCountedTargets {
 }
 
 impl KernelCountedTargets {
-    /// Bytes per target.
-    pub const BYTES: u64 = size_of::<SentRecord>() as u64;
+    /// Bytes per target; `is_single`: with one probe to each.
+    pub const fn bytes(is_single: bool) -> u64 {
+        if is_single {
+            size_of::<u8>() as u64
+        } else {
+            size_of::<SentRecord>() as u64
+        }
+    }
 
-    /// For `targets` targets, and others that are added, up to `room`.
-    pub fn new(targets: u32, room: u32) -> Self {
+    /// For `targets` targets, and others that are added, up to `room`; `is_single`: with one probe to each.
+    pub fn new(targets: u32, room: u32, is_single: bool) -> Self {
+        let records = if is_single {
+            SentRecords::Single(vec![0; targets as usize])
+        } else {
+            SentRecords::Several(vec![SentRecord::default(); targets as usize])
+        };
         Self {
-            records: vec![SentRecord::default(); targets as usize],
+            records,
             counters: None,
             room: room.max(targets),
             lost: HashMap::new(),
@@ -78,11 +138,17 @@ impl KernelCountedTargets {
 
     #[inline]
     pub fn sent(&mut self, target: u32) {
-        self.records[target as usize].sent += 1;
+        match &mut self.records {
+            SentRecords::Single(records) => records[target as usize] |= SENT,
+            SentRecords::Several(records) => records[target as usize].sent += 1,
+        }
     }
 
     pub fn not_sent(&mut self, target: u32) {
-        self.records[target as usize].local_drops += 1;
+        match &mut self.records {
+            SentRecords::Single(records) => records[target as usize] |= DROPPED,
+            SentRecords::Several(records) => records[target as usize].local_drops += 1,
+        }
     }
 
     pub fn room(&self) -> u32 {
@@ -91,12 +157,12 @@ impl KernelCountedTargets {
 
     /// Makes room for `targets` targets.
     pub fn grow(&mut self, targets: u32) {
-        self.records.resize(targets as usize, SentRecord::default());
+        self.records.resize(targets);
     }
 
     /// Forgets a target, for another one.
     pub fn reset(&mut self, target: u32) {
-        self.records[target as usize] = SentRecord::default();
+        self.records.reset(target);
         self.lost.remove(&target);
         if let Some(counters) = &self.counters {
             counters.reset(target);
@@ -149,7 +215,7 @@ impl KernelCountedTargets {
             let Some(counters) = &self.counters else {
                 return Histogram::default();
             };
-            for target in 0..self.records.len() as u32 {
+            for target in 0..self.records.len() {
                 let answers = counters.answers(target);
                 all.received += answers.received;
                 all.sum_ns += answers.sum_ns;
@@ -174,7 +240,7 @@ impl KernelCountedTargets {
 
     /// `has_ended`: its probes without an answer are lost.
     pub fn counts(&self, target: u32, has_ended: bool) -> ProbeCounts {
-        let record = self.records[target as usize];
+        let record = self.records.get(target);
         let answers = self.answers(target);
         let mut counts = ProbeCounts {
             sent: record.sent.into(),

@@ -8,7 +8,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use super::error::{TargetError, TargetErrorKind};
 use super::list::{Block, Targets};
 use super::parse::{TargetWord, parse_word};
-use super::range::{AddressRange, Cidr, address, merge, number};
+use super::range::{AddressRange, Cidr, address, merge};
 use super::rules::{AddressFamilies, AddressRules};
 use super::single::Singles;
 
@@ -276,7 +276,7 @@ impl TargetsBuilder {
         for (_, address) in singles {
             targets.push_address(address, self.most)?;
         }
-        targets.index();
+        targets.finish();
         Ok(targets)
     }
 }
@@ -408,26 +408,14 @@ impl Targets {
         }
     }
 
-    /// Builds the index by address.
-    fn index(&mut self) {
-        for (number, (block, first)) in (0..).zip(self.blocks.iter().zip(&self.firsts)) {
-            let count = match block {
-                Block::Range(range) => {
-                    self.ranges.push((range.first, number));
-                    continue;
-                }
-                Block::V4(list) => list.len(),
-                Block::V6(list) => list.len(),
-            };
-            self.singles.extend(*first..*first + count as u32);
-        }
-        self.ranges.sort_unstable();
-        for block in &mut self.blocks {
+    /// Sorts the ranges, and frees what the blocks do not need.
+    fn finish(&mut self) {
+        for (number, block) in (0..).zip(&mut self.blocks) {
+            if let Block::Range(range) = block {
+                self.ranges.push((range.first, number));
+            }
             block.shrink_to_fit();
         }
-        let mut singles = std::mem::take(&mut self.singles);
-        singles.shrink_to_fit();
-        singles.sort_unstable_by_key(|host| number(self.listed_address(*host)));
-        self.singles = singles;
+        self.ranges.sort_unstable();
     }
 }

@@ -1,6 +1,7 @@
 //! The list of targets of a run.
 
 use std::net::IpAddr;
+use std::sync::OnceLock;
 
 use super::changed_hosts::ChangedHosts;
 use super::range::{AddressRange, address, number};
@@ -10,9 +11,9 @@ use crate::settings::TargetSettings;
 
 /// The targets of a run, by index and by address.
 ///
-/// Prefixes and ranges take constant memory, whatever their size. A single address takes 8 bytes (IPv4)
-/// or 20 bytes (IPv6). Each address occurs once, at its first mention, except for names that are
-/// followed ([`TargetsBuilder::follow_names`](super::TargetsBuilder::follow_names)).
+/// Prefixes and ranges take constant memory, whatever their size. A single address takes 4 bytes (IPv4) or 16 bytes (IPv6),
+/// and 4 more once a target is [found by its address](Targets::find). Each address occurs once, at its first mention, except
+/// for names that are followed ([`TargetsBuilder::follow_names`](super::TargetsBuilder::follow_names)).
 ///
 /// A target is a host, or a path to it ([`Targets::with_paths`]). The paths of host `h` are the targets from
 /// `h · paths` on.
@@ -25,8 +26,8 @@ pub struct Targets {
     pub(super) hosts: u32,
     /// Ranges sorted by address: first address, block.
     pub(super) ranges: Vec<(u128, u32)>,
-    /// Indices of single addresses, sorted by address.
-    pub(super) singles: Vec<u32>,
+    /// Hosts with single addresses, sorted by address, once somebody has asked for one.
+    pub(super) singles: OnceLock<Vec<u32>>,
     /// Names, by host.
     pub(super) names: Vec<(u32, Box<str>)>,
     /// Zones of addresses, by host.
@@ -183,7 +184,8 @@ impl Targets {
         self.settings.iter().any(|settings| !settings.is_default())
     }
 
-    /// The index of the target with this address; with paths, of the first.
+    /// The index of the target with this address; with paths, of the first. The first call sorts the single addresses of the
+    /// list.
     pub fn find(&self, address: IpAddr) -> Option<u32> {
         let host = self.changed.find(address).or_else(|| {
             let host = self.find_listed(address)?;
@@ -203,9 +205,33 @@ impl Targets {
         {
             return Some(self.firsts[block as usize] + (key - first) as u32);
         }
-        let singles = &self.singles;
+        let singles = self.singles();
         let found = singles.binary_search_by_key(&key, |index| number(self.listed_address(*index)));
         found.ok().map(|at| singles[at])
+    }
+
+    /// Sorts the single addresses, so that no later [`find`](Self::find) takes the time for it.
+    pub(crate) fn prepare_find(&self) {
+        self.singles();
+    }
+
+    fn singles(&self) -> &[u32] {
+        self.singles.get_or_init(|| {
+            let mut singles = Vec::new();
+            for (block, first) in self.blocks.iter().zip(&self.firsts) {
+                let count = match block {
+                    Block::Range(_) => continue,
+                    Block::V4(list) => list.len(),
+                    Block::V6(list) => list.len(),
+                };
+                singles.extend(*first..*first + count as u32);
+            }
+            // Those that were added or have another address now are found as such.
+            singles.retain(|host| self.changed.address(*host).is_none());
+            singles.shrink_to_fit();
+            singles.sort_unstable_by_key(|host| number(self.listed_address(*host)));
+            singles
+        })
     }
 
     /// Number of repeated addresses, which occur only once.
@@ -230,7 +256,6 @@ impl From<IpAddr> for Targets {
             blocks: vec![block],
             firsts: vec![0],
             hosts: 1,
-            singles: vec![0],
             ..Self::default()
         }
     }

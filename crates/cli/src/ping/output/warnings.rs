@@ -45,6 +45,7 @@ pub fn reason(error: &io::Error, is_in_kernel: bool) -> String {
         Some(libc::EHOSTUNREACH) if is_in_kernel => {
             ": it or its gateway does not answer on the link ('ip neighbour' lists who does)"
         }
+        Some(libc::EMSGSIZE) if is_in_kernel => ": the MTU of the interface has become too small",
         Some(libc::ENOBUFS) if is_in_kernel => {
             ": the interface or the kernel's table of neighbours is full"
         }

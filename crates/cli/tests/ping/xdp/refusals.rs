@@ -57,6 +57,30 @@ fn a_payload_fits_into_the_mtu() {
     );
 }
 
+/// Also if the route of the target selects it.
+#[test]
+fn an_interface_without_mac_addresses_is_refused() {
+    let scene = Scene::new();
+    for line in [
+        "tuntap add tun7 mode tun",
+        "address add 192.0.2.1/24 dev tun7",
+        "link set tun7 up",
+    ] {
+        scene.left.ip(line);
+    }
+    assert_eq!(
+        ip_json(&scene.left, "link show tun7")[0]["link_type"],
+        "none"
+    );
+    for interface in ["-I tun7 ", ""] {
+        let line = format!("--backend xdp -q -c 1 {interface}192.0.2.2");
+        assert_eq!(
+            ping(&scene, &line).refusal(2),
+            "interface tun7 has no MAC address, which XDP frames need (use --backend raw)"
+        );
+    }
+}
+
 #[test]
 fn an_interface_without_address_or_carrier_is_named() {
     let scene = Scene::new();

@@ -128,7 +128,8 @@ impl XdpEngine {
         let guard = guard_uplink(&mut netlink, &link, options, &forecast, &mut plan)?;
         require_hops(&mut netlink, &link, &targets, &mut hops)?;
         let room = room(&forecast, options.spare_targets);
-        require_memory(Prober::BYTES_WITH_KERNEL_COUNTERS * u64::from(targets.len()))?;
+        let each_bytes = Prober::bytes_with_kernel_counters(is_single);
+        require_memory(each_bytes * u64::from(targets.len()))?;
         let mut prober = Prober::with_kernel_counters(&plan, targets, room)?;
         let start_ns = monotonic_ns();
         let setup = EchoSetup {

@@ -15,6 +15,8 @@ pub struct LinkMonitor {
     pub index: IfIndex,
     /// The source MAC address of requests.
     pub mac: MacAddress,
+    /// Whether the requests of each family fit into its MTU.
+    pub fits: [bool; 2],
     /// Whether the interface may have changed since it was read.
     pub is_unread: bool,
     /// The time of the round that last checked the interface because a probe was refused.
@@ -36,6 +38,7 @@ impl LinkMonitor {
             netlink,
             index: link.ifindex(),
             mac,
+            fits: [true; 2],
             is_unread: true,
             checked_ns: u64::MAX,
             outage: LinkOutage::new(is_single),

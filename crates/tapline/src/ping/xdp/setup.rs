@@ -50,7 +50,7 @@ pub(in crate::ping) fn bytes_per_target(
     let is_single = forecast.rounds == Some(1);
     let window = window(forecast, forecast.targets);
     let of_programs = EchoProber::bytes_per_target(is_single, has_ipv6, window, has_histograms);
-    of_programs + Prober::BYTES_WITH_KERNEL_COUNTERS
+    of_programs + Prober::bytes_with_kernel_counters(is_single)
 }
 
 /// Refuses what the programs do not do.
@@ -120,7 +120,7 @@ pub(super) fn require_frames(link: &Link) -> Result<MacAddress, PingError> {
 }
 
 /// Bytes of payload in the longest request that the interface sends.
-fn most_payload(is_ipv6: bool, link: &Link) -> usize {
+pub(super) fn most_payload(is_ipv6: bool, link: &Link) -> usize {
     let mtu = link.mtu.map_or(usize::MAX, |mtu| mtu as usize);
     mtu.saturating_sub(request_bytes(is_ipv6, 0))
 }

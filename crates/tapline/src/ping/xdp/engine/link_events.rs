@@ -1,12 +1,13 @@
-//! What a run follows of its interface: whether it is there and up, its MAC address, and whether it becomes an uplink.
+//! What a run follows of its interface: whether it is there and up, its MTU and MAC address, and whether it becomes an uplink.
 
 use std::io;
 
-use probe::Prober;
+use probe::{COOKIE_BYTES, Prober};
 use rustix::io::Errno;
 
 use super::super::link_monitor::MAX_UPLINK_PPS;
 use super::super::routes::is_up;
+use super::super::setup::most_payload;
 use super::XdpEngine;
 use crate::ping::event::PingEvent;
 
@@ -37,7 +38,8 @@ impl XdpEngine {
         }
     }
 
-    /// Reads the interface again if it may have changed. Requests have its MAC address from now on.
+    /// Reads the interface again if it may have changed. Requests have its MAC address from now on, and those that do not fit into
+    /// its MTU are refused: an AF_XDP socket would send them.
     ///
     /// # Errors
     /// ENODEV if it was removed.
@@ -52,6 +54,9 @@ impl XdpEngine {
             Err(_) => return Ok(()),
         };
         self.link.is_unread = false;
+        let payload_bytes = COOKIE_BYTES + self.prober.filler().len();
+        let fits = |is_ipv6| payload_bytes <= most_payload(is_ipv6, &link);
+        self.link.fits = [false, true].map(fits);
         if let Some(mac) = link.mac().filter(|mac| *mac != self.link.mac) {
             self.echo.set_mac(mac.0)?;
             if let Some(frames) = &mut self.frames {

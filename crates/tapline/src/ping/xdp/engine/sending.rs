@@ -1,6 +1,7 @@
 //! Probes that are due, on their way out.
 
 use std::io;
+use std::net::IpAddr;
 use std::time::Duration;
 
 use probe::{Probe, Prober, SendFailure};
@@ -29,18 +30,22 @@ impl XdpEngine {
         now_ns: u64,
         observe: &mut impl FnMut(PingEvent, &Prober),
     ) {
-        let Some(address) = self.prober.targets().address(probe.target) else {
-            let error = libc::EHOSTUNREACH;
-            self.rate.took(now_ns);
-            return self.refuse(probe, SendFailure::Refused, error, now_ns, observe);
+        let address = self.prober.targets().address(probe.target);
+        let address = address.ok_or(libc::EHOSTUNREACH);
+        let address = match address.and_then(|address| self.check_frame(address)) {
+            Ok(address) => address,
+            Err(error) => {
+                self.rate.took(now_ns);
+                return self.refuse(probe, SendFailure::Refused, error, now_ns, observe);
+            }
         };
         let is_ipv6 = usize::from(address.is_ipv6());
-        if !self.families[is_ipv6] {
-            let error = libc::EAFNOSUPPORT;
-            self.rate.took(now_ns);
-            return self.refuse(probe, SendFailure::Refused, error, now_ns, observe);
-        }
-        let known = self.resolved.remove(&probe);
+        // Mostly there are none, and even then a look for one would compute a hash.
+        let known = if self.resolved.is_empty() {
+            None
+        } else {
+            self.resolved.remove(&probe)
+        };
         // One that is lent was of an earlier probe.
         let hop = self.echo.hop_of(probe.target);
         let targets = self.prober.targets();
@@ -67,6 +72,19 @@ impl XdpEngine {
         }
         self.rate.took(now_ns);
         self.due[is_ipv6].push((probe.target, probe.number()));
+    }
+
+    /// The address, if requests to its family can be sent, or else the error.
+    #[inline]
+    fn check_frame(&self, address: IpAddr) -> Result<IpAddr, i32> {
+        let is_ipv6 = usize::from(address.is_ipv6());
+        if !self.families[is_ipv6] {
+            Err(libc::EAFNOSUPPORT)
+        } else if !self.link.fits[is_ipv6] {
+            Err(libc::EMSGSIZE)
+        } else {
+            Ok(address)
+        }
     }
 
     /// Issues a probe again once the interface is up.
@@ -134,11 +152,16 @@ impl XdpEngine {
             rest = left;
             let Some(error) = error else { continue };
             let full_ns = now_ns - *full_since_ns.get_or_insert(now_ns);
-            // AF_XDP has no error of its own for an interface without a carrier.
-            let is_down = is_down(&error) || self.link.outage.is_down();
-            if is_down && now_ns >= next_check_ns {
+            // AF_XDP has no error of its own for an interface without a carrier, and the notification of that may come a second
+            // later (`linkwatch_schedule_work`, net/core/link_watch.c).
+            let is_stalled = self.frames.is_some() && full_ns >= CHECK_NS;
+            let may_be_down = is_down(&error) || is_stalled || self.link.outage.is_down();
+            if may_be_down && now_ns >= next_check_ns {
                 next_check_ns = now_ns + CHECK_NS;
-                if self.waits_for_link(now_ns) {
+                let waits = self.waits_for_link(now_ns);
+                let outage = &self.link.outage;
+                // Of a queue that is full, no probe waits for a route.
+                if waits && (is_down(&error) || outage.is_down() || outage.is_held()) {
                     self.cancel_frames();
                     // Also without other routes than before.
                     self.pass.is_due = true;
@@ -150,10 +173,17 @@ impl XdpEngine {
             }
             // An interface that is down, or whose MTU has become too small, stays so for the next attempts.
             let is_too_long = error.raw_os_error() == Some(libc::EMSGSIZE);
-            let is_lasting = is_too_long || (is_down && self.link.outage.is_down());
+            let stays_down = self.link.outage.is_down();
+            let is_lasting = is_too_long || stays_down;
             if is_lasting || full_ns > MAX_FULL_NS || stalled_ns > MAX_STALLED_NS {
                 self.cancel_frames();
-                let error = error.raw_os_error().unwrap_or(libc::ENOBUFS);
+                let error = match error.raw_os_error() {
+                    // Each driver has another error for that.
+                    _ if stays_down => libc::ENETDOWN,
+                    // Of a full queue, by an AF_XDP socket.
+                    Some(libc::EAGAIN) | None => libc::ENOBUFS,
+                    Some(error) => error,
+                };
                 let why = if is_lasting {
                     SendFailure::Refused
                 } else {
