@@ -61,7 +61,8 @@ pub fn run(args: &ReadArgs) -> Result<Exit, Failure> {
     let failure = |error: &ReadError| failure(error, &arguments);
     let server = args.metrics.map(Server::bind).transpose()?;
     let mut read = builder.stop(stop).open().map_err(|error| failure(&error))?;
-    user::leave(&args.user, privilege::ANY_FILE)?;
+    let writes = args.output.write.is_some();
+    user::leave(&args.user, privilege::to_write(writes))?;
     let files = arguments.files.iter();
     if let Some(columns) = columns {
         let sandbox = files.fold(Sandbox::new(&sandbox::COLUMNS), Sandbox::read);
