@@ -421,6 +421,7 @@ fn left_out_json(left_out: &LeftOut) -> Value {
     json!({
         "packet_options": left_out.packet_options,
         "packet_times": left_out.packet_times,
+        "truncated_times": left_out.truncated_times,
         "interface_options": left_out.interface_options,
         "section_options": left_out.section_options,
         "statistics": left_out.statistics,
