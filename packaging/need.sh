@@ -3,21 +3,21 @@
 # Missing ones are installed from Debian's packages by root; anybody else is told the command.
 set -euo pipefail
 
-build=(gcc:gcc g++:g++)
+build=(make:make gcc:gcc g++:g++)
 test=("${build[@]}" tcpdump:tcpdump tshark:tshark dumpcap:wireshark-common ip:iproute2
     ethtool:ethtool fping:fping zstd:zstd gzip:gzip unshare:util-linux script:bsdutils setpriv:util-linux ping:iputils-ping
     python3:python3 openssl:openssl jq:jq nft:nftables strace:strace ssh:openssh-client sshd:openssh-server
     # Units run under a systemd of the test's own.
     systemctl:systemd nsenter:util-linux setcap:libcap2-bin
     # Programs in C and C++ with the C library.
-    clang:clang cmake:cmake make:make pkg-config:pkg-config valgrind:valgrind
+    clang:clang cmake:cmake pkg-config:pkg-config valgrind:valgrind
     # A collector of flows, and a client of Kafka.
     nfcapd:nfdump kcat:kcat
     # Programs that use libpcap.
     ngrep:ngrep arp-scan:arp-scan p0f:p0f nmap:nmap)
 # The kernels that tests of rare kinds of links run in.
 [ "$(uname -m)" != x86_64 ] || test+=(linux.uml:user-mode-linux modprobe:kmod
-    qemu-system-x86_64:qemu-system-x86 busybox:busybox-static cpio:cpio xz:xz-utils make:make
+    qemu-system-x86_64:qemu-system-x86 busybox:busybox-static cpio:cpio xz:xz-utils
     strip:binutils)
 # Seeds of fuzz targets, and what they reach.
 fuzz=("${build[@]}" python3:python3 jq:jq)
@@ -111,10 +111,14 @@ if ! command -v cargo >/dev/null; then
     echo "  sudo --preserve-env=PATH,HOME make ..." >&2
     exit 1
 fi
-for component in fmt clippy; do
-    cargo "$component" --version >/dev/null 2>&1 ||
-        echo "cargo $component is missing: rustup component add rustfmt clippy" >&2
-done
+if [ "$target" = lint ]; then
+    for component in fmt clippy; do
+        cargo "$component" --version >/dev/null 2>&1 || rustup component add rustfmt clippy || {
+            echo "cargo $component is missing: rustup component add rustfmt clippy" >&2
+            exit 1
+        }
+    done
+fi
 # The engines that read Parquet and Arrow: Debian has none.
 finish() {
     [ "$target" != test ] || packaging/python.sh target/python
@@ -130,5 +134,11 @@ if [ "$(id -u)" -ne 0 ]; then
 fi
 echo "installing Debian packages: ${missing[*]}"
 apt-get update -qq
-DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+# dpkg is not interrupted: what it leaves half done, somebody has to repair.
+trap 'exit 143' TERM
+(
+    trap '' TERM
+    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+)
+trap - TERM
 finish

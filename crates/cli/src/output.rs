@@ -288,16 +288,16 @@ impl Written {
         self.tell_indexes(out)?;
         let packets = counted(self.packets, "packet");
         let bytes = counted(self.bytes, "byte");
-        match self.files.as_slice() {
-            [] => Ok(()),
-            [file] => writeln!(out, "{packets}, {bytes} written to {}", file.display()),
-            [first, .., last] => writeln!(
-                out,
+        let line = match self.files.as_slice() {
+            [] => return Ok(()),
+            [file] => format!("{packets}, {bytes} written to {}", file.display()),
+            [first, .., last] => format!(
                 "{packets}, {bytes} written; {} files kept, {} to {}",
                 self.files.len(),
                 first.display(),
                 last.display()
             ),
-        }
+        };
+        writeln!(out, "{}", line.replace(char::is_control, "?"))
     }
 }

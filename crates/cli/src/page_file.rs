@@ -44,7 +44,11 @@ impl PageFile {
 
     pub fn write(mut self, page: Page) -> Result<(), Failure> {
         let written = self.file.write_all(text(page).as_bytes());
-        written.map_err(|error| failed(&self.path, self.flag, &error))
+        written.map_err(|error| {
+            // Half a page looks like a whole one. What cannot be emptied is no file.
+            let _ = self.file.set_len(0);
+            failed(&self.path, self.flag, &error)
+        })
     }
 }
 

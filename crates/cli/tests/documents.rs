@@ -361,6 +361,7 @@ fn the_pages_for_users_of_other_programs_have_all_their_flags() {
         ("tcpdump", usage_flags(&help_of("tcpdump", "--help")), 50),
         ("dumpcap", listed_flags(&help_of("dumpcap", "-h")), 35),
         ("fping", listed_flags(&help_of("fping", "-h")), 30),
+        ("editcap", listed_flags(&help_of("editcap", "-h")), 25),
     ] {
         assert!(flags.len() >= least, "{program}: {flags:?}");
         let page = root().join(format!("docs/guide/coming-from-{program}.md"));

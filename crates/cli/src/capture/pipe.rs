@@ -32,6 +32,7 @@ pub fn as_read(args: &CaptureArgs) -> Result<Option<ReadArgs>, Failure> {
     for path in args.interface.iter().filter(|name| *name != "-") {
         if !args.quiet && !args.json {
             // Its writer may come later.
+            let path = path.replace(char::is_control, "?");
             let _ = writeln!(io::stderr(), "reading packets from the pipe {path}");
         }
     }

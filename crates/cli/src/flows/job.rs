@@ -62,7 +62,7 @@ fn run_files(args: &FlowsArgs) -> Result<Exit, Failure> {
     read::raise_descriptor_limit();
     let failure = |error: &ReadError| read::failure(error, &arguments);
     let mut job = builder.stop(stop).open().map_err(|error| failure(&error))?;
-    user::leave(&args.user, privilege::ANY_FILE)?;
+    user::leave(&args.user, privilege::to_write(columns.is_some()))?;
     let files = arguments.files.iter();
     let calls = columns
         .as_ref()

@@ -8,9 +8,20 @@ use tapline::read::{AnonymizationKey, AnonymizationKeyError, DuplicateWindow, Ed
 
 use crate::args::{CountOrTime, EditArgs, FileSplit, Stripped};
 use crate::failure::{Exit, Failure};
+use crate::units::counted;
+
+/// An option of pcapng holds no more.
+const COMMENT_BYTES_MAX: usize = 65_535;
 
 /// Reads the files that the flags name, too: later the sandbox allows no others.
 pub fn edits(args: &EditArgs) -> Result<Edits, Failure> {
+    let of_packets = args.packet_comment.iter().map(|(_, comment)| comment);
+    let mut comments = args.comment.iter().chain(of_packets);
+    if let Some(long) = comments.find(|comment| comment.len() > COMMENT_BYTES_MAX) {
+        let bytes = counted(long.len() as u64, "byte");
+        let line = format!("a comment of {bytes} is too long (max 65 535 bytes)");
+        return Err(Failure::new(Exit::Usage, line));
+    }
     let mut edits = Edits::default();
     edits.section_comments.clone_from(&args.comment);
     for (number, comment) in &args.packet_comment {

@@ -50,6 +50,7 @@ pub fn run(args: &ReadArgs) -> Result<Exit, Failure> {
     let columns = columns(args, arguments.when_full())?;
     if columns.is_none() {
         output::refuse_objects(&args.output)?;
+        refuse_several_on_stdout(args)?;
     }
     let builder = arguments.builder(args)?.edits(edits::edits(&args.edit)?);
     let stop = signals::stop_as(&args.user, args.sandbox)?;
@@ -60,7 +61,8 @@ pub fn run(args: &ReadArgs) -> Result<Exit, Failure> {
     let failure = |error: &ReadError| failure(error, &arguments);
     let server = args.metrics.map(Server::bind).transpose()?;
     let mut read = builder.stop(stop).open().map_err(|error| failure(&error))?;
-    user::leave(&args.user, privilege::ANY_FILE)?;
+    let writes = args.output.write.is_some();
+    user::leave(&args.user, privilege::to_write(writes))?;
     let files = arguments.files.iter();
     if let Some(columns) = columns {
         let sandbox = files.fold(Sandbox::new(&sandbox::COLUMNS), Sandbox::read);
@@ -114,6 +116,17 @@ pub fn run(args: &ReadArgs) -> Result<Exit, Failure> {
     }
     result.map_err(|error| failure(&error))?;
     fail_if_broken(broken.iter().map(|error| chain(error)).collect())
+}
+
+/// Rejects several files where standard output is one.
+fn refuse_several_on_stdout(args: &ReadArgs) -> Result<(), Failure> {
+    let is_split = matches!(args.edit.split, Some(FileSplit::By(_)));
+    let is_several = is_split || output::rotation(&args.output).is_any();
+    if is_several && args.output.write.as_deref().is_some_and(output::is_stdout) {
+        let line = "rotation needs a file name, not a stream (use -w FILE)";
+        return Err(Failure::new(Exit::Usage, line));
+    }
+    Ok(())
 }
 
 /// Writes the selected packets. Shows the progress on standard error unless quiet.
@@ -278,9 +291,13 @@ pub fn fail_if_broken(mut lines: Vec<String>) -> Result<Exit, Failure> {
 
 /// The account of the packets that were read.
 pub fn account_line(out: &mut impl Write, summary: &ReadSummary) -> io::Result<()> {
+    let duplicates = match summary.duplicates {
+        0 => String::new(),
+        duplicates => format!("{} + ", counted(duplicates, "duplicate")),
+    };
     writeln!(
         out,
-        "{} read = {} delivered + {} filtered + {} lost",
+        "{} read = {} delivered + {} filtered + {duplicates}{} lost",
         counted(summary.received, "packet"),
         grouped(summary.delivered),
         grouped(summary.filtered),
@@ -319,14 +336,25 @@ fn tell(mut out: &mut dyn Write, summary: &ReadSummary) -> io::Result<()> {
     if let Some(used) = &summary.index {
         writeln!(out, "{}", index_line(used))?;
     }
-    if summary.duplicates > 0 {
-        writeln!(out, "{} left out", counted(summary.duplicates, "duplicate"))?;
-    }
     if summary.emptied > 0 {
         let packets = counted(summary.emptied, "packet");
         writeln!(
             out,
             "{packets} written without data: the link type cannot be anonymized"
+        )?;
+    }
+    if summary.limited_times > 0 {
+        let packets = counted(summary.limited_times, "packet");
+        writeln!(
+            out,
+            "{packets} written with the first or the last possible time: --shift leads before 1970 or after 2554"
+        )?;
+    }
+    if summary.unused_comments > 0 {
+        let comments = counted(summary.unused_comments, "comment");
+        writeln!(
+            out,
+            "{comments} not written: --packet-comment has numbers beyond the last packet"
         )?;
     }
     Ok(())
@@ -366,6 +394,8 @@ fn summary_json(summary: &ReadSummary, broken: &[InputError]) -> Value {
         "filtered": summary.filtered,
         "duplicates": summary.duplicates,
         "emptied": summary.emptied,
+        "limited_times": summary.limited_times,
+        "unused_comments": summary.unused_comments,
         "written": written.packets,
         "bytes_written": written.bytes,
         "lost": { "writer": summary.lost },
@@ -391,6 +421,7 @@ fn left_out_json(left_out: &LeftOut) -> Value {
     json!({
         "packet_options": left_out.packet_options,
         "packet_times": left_out.packet_times,
+        "truncated_times": left_out.truncated_times,
         "interface_options": left_out.interface_options,
         "section_options": left_out.section_options,
         "statistics": left_out.statistics,

@@ -27,7 +27,7 @@ pub fn run(args: &ReportArgs) -> Result<Exit, Failure> {
     let failure = |error: &ReadError| read::failure(error, &arguments);
     let builder = arguments.inputs()?.stop(stop);
     let mut read = builder.open().map_err(|error| failure(&error))?;
-    user::leave(&args.user, privilege::ANY_FILE)?;
+    user::leave(&args.user, privilege::to_write(!is_stdout(&page)))?;
     let files = args.files.iter();
     let sandbox = files.fold(Sandbox::new(&sandbox::READ), Sandbox::read);
     let sandbox = sandbox.write(Some(&page)).local_time(true);

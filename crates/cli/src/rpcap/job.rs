@@ -3,7 +3,6 @@
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use rustix::thread::CapabilitySet;
 use serde_json::json;
 use tapline::capture::{DirectionFilter, FileConsumer, Limits, Mode, TimestampSource};
 use tapline::file::model::Section;
@@ -53,9 +52,8 @@ pub fn run(args: &CaptureArgs, url: &Url, mut options: RemoteOptions) -> Result<
     let remote = options.open().map_err(|error| failure(&error, args))?;
     let text = args.filter.join(" ");
     filter::warn(&text, remote.filter_warnings());
-    let mut needed = CapabilitySet::empty();
-    needed.set(privilege::ANY_FILE, args.output.write.is_some());
-    user::leave(&args.user, needed)?;
+    let writes = args.output.write.is_some();
+    user::leave(&args.user, privilege::to_write(writes))?;
     let (metrics, board) = serve(args, url, server)?;
     let begin = |written: &Written| begin(args, url, &remote, written, metrics.as_deref());
     let (written, result) = if let Some(path) = &args.output.write {

@@ -300,6 +300,7 @@ pub static COUNT: List = List {
     ],
 };
 
+/// The page of a run is emptied when the disk is full.
 pub static PING: List = List {
     name: "ping",
     calls: &[
@@ -307,6 +308,7 @@ pub static PING: List = List {
         SCREEN,
         &[
             libc::SYS_epoll_ctl,
+            libc::SYS_ftruncate,
             libc::SYS_getsockopt,
             libc::SYS_recvmsg,
             libc::SYS_timerfd_settime,
@@ -325,6 +327,7 @@ pub static PING_XDP: List = List {
         &[
             libc::SYS_fdatasync,
             libc::SYS_flock,
+            libc::SYS_ftruncate,
             libc::SYS_renameat,
             #[cfg(target_arch = "x86_64")]
             libc::SYS_unlink,

@@ -96,6 +96,7 @@ fn show(args: &SendArgs, path: &Path, summary: &SendToFileSummary) -> io::Result
         counted(summary.bytes, "byte"),
         path.display()
     );
+    let line = line.replace(char::is_control, "?");
     if is_stdout(path) {
         return writeln!(io::stderr(), "{line}");
     }

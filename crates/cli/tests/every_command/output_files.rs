@@ -121,6 +121,33 @@ fn a_user_writes_to_no_link_of_another_one() {
 }
 
 #[test]
+fn control_characters_of_names_do_not_reach_the_terminal() {
+    let scene = Scene::new();
+    let name = "a\u{1b}[2J\u{9b}1mb";
+    let (input, folder) = (capture("802.1w_rapid_STP.pcap"), scene.file(""));
+    let copy = format!("{folder}/{name}.pcap");
+    fs::copy(&input, &copy).expect("copied");
+    for line in [
+        format!("read {input} -w {folder}/{name}.pcapng"),
+        format!("read {input} -w {folder}/{name}-split.pcapng --split 10"),
+        format!("send -r {input} -w {folder}/{name}-sent.pcapng"),
+        format!("read {copy} --summary"),
+        format!("report {copy}"),
+        format!("index {copy}"),
+        format!("capture -i lo --duration 1ms -w {folder}/{name}-captured.pcapng"),
+    ] {
+        let ended = scene.run(&line);
+        ended.exit(0);
+        let told = [ended.stdout, ended.stderr].concat().join("\n");
+        assert!(told.contains("a?[2J?1mb"), "{line}: {told:?}");
+        let escapes = told
+            .chars()
+            .filter(|sign| sign.is_control() && *sign != '\n');
+        assert_eq!(escapes.count(), 0, "{line}: {told:?}");
+    }
+}
+
+#[test]
 fn an_index_replaces_links_of_others() {
     let scene = Scene::new();
     let shared = shared(&scene);

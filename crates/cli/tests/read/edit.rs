@@ -93,10 +93,62 @@ fn times_are_shifted_as_by_editcap() {
 }
 
 #[test]
+fn edits_that_cannot_be_made_are_reported() {
+    let folder = Folder::new();
+    let (file, copy) = (folder.file("in.pcap"), folder.file("copy.pcapng"));
+    // One second and two hours after 1970.
+    let times = [1_000_000_000, 7_200_000_000_000];
+    std::fs::write(&file, pcap(&times)).expect("written");
+    let line = format!(
+        "read -w {copy} --shift=-1h --packet-comment 2:kept --packet-comment 3:lost --packet-comment 3:lost {file}"
+    );
+    let report = events(&line);
+    assert_eq!(report[0]["limited_times"], 1, "{report:?}");
+    assert_eq!(report[0]["unused_comments"], 2, "{report:?}");
+    let told = run(&line);
+    told.assert_says(
+        "1 packet written with the first or the last possible time: --shift leads before 1970 or after 2554",
+    );
+    told.assert_says("2 comments not written: --packet-comment has numbers beyond the last packet");
+    let seen = tshark(&copy, &["frame.time_epoch", "frame.comment"]);
+    let expected = [["0.000000000", ""], ["3600.000000000", "kept"]];
+    assert_eq!(seen, expected.map(|row| row.map(str::to_owned).to_vec()));
+    let long = format!("read -w {copy} --comment {} {file}", "x".repeat(65_536));
+    let onto_stdout = format!("read -w - --split 1 {file}");
+    assert_refused(
+        run,
+        &[
+            (&long, 2, "a comment of 65 536 bytes is too long"),
+            (&onto_stdout, 2, "rotation needs a file name"),
+        ],
+    );
+}
+
+/// Duplicates are part of the account.
+#[test]
+fn the_account_of_a_copy_without_duplicates_adds_up() {
+    let folder = Folder::new();
+    let (file, copy) = (capture("802.1w_rapid_STP.pcap"), folder.file("copy.pcapng"));
+    let ended = run(&format!("read -w {copy} --dedup=100 {file}"));
+    let (all, kept) = (count(&file), count(&copy));
+    assert!(kept < all, "{kept} of {all}");
+    let left_out = all - kept;
+    let duplicates = if left_out == 1 {
+        "duplicate"
+    } else {
+        "duplicates"
+    };
+    ended.assert_says(&format!(
+        "{all} packets read = {kept} delivered + 0 filtered + {left_out} {duplicates} + 0 lost"
+    ));
+}
+
+#[test]
 fn comments_are_those_of_editcap() {
     let file = capture("bgp-shutdown-communication.pcapng");
     let flags = "--comment one --packet-comment 1:two";
-    let [ours, theirs] = both(&file, flags, &["--capture-comment", "one", "-a", "1:two"]);
+    let editcap = ["--capture-comment", "one", "-a", "1:two"];
+    let [ours, theirs] = both(&file, flags, &editcap);
     let comments = |lines: Vec<Line>| {
         let is_commented = |line: &Line| ["section", "packet"].contains(&line.what);
         let comments = |line: Line| -> Vec<String> {
@@ -108,6 +160,12 @@ fn comments_are_those_of_editcap() {
     };
     let [ours, theirs] = [ours, theirs].map(comments);
     assert_eq!(ours, theirs);
+    // Two comments are two options, also of a section that had none.
+    let without = capture("802.1w_rapid_STP.pcap");
+    let editcap = ["--capture-comment", "one", "--capture-comment", "two"];
+    let two = both(&without, "--comment one --comment two", &editcap).map(comments);
+    assert_eq!(two[0], two[1]);
+    assert_eq!(two[0][0], ["1 6f6e65", "1 74776f"]);
     assert!(ours[0].contains(&"1 6f6e65".to_owned()), "{ours:?}");
     assert!(ours[1].contains(&"1 74776f".to_owned()), "{ours:?}");
     let folder = Folder::new();

@@ -246,6 +246,11 @@ fn a_pcap_file_says_what_it_cannot_hold() {
     std::fs::write(folder.file("in.pcap"), pcap(&[1, 2])).expect("written");
     let told = printed(&format!("read -w {copy} {}", folder.file("in.pcap")));
     assert_eq!(told.len(), 2, "{told:?}");
+    // Of times, 1 ns and 2 ns after 1970.
+    let input = folder.file("in.pcap");
+    let told = printed(&format!("read --format pcap -w {copy} {input}"));
+    let line = "left out, since pcap cannot hold it: nanoseconds of times (2)";
+    assert_eq!(told.last().map(String::as_str), Some(line));
     let other = folder.file("copy.pcapng");
     let told = printed(&format!("read -w {other} {file}"));
     let line = "1 blocks of unknown types keep the other byte order of their file";

@@ -228,6 +228,23 @@ fn only_a_failed_test_counts_as_noticed() {
     assert_eq!(noticed, [End::Failed, End::Refused]);
 }
 
+/// The whole campaign, which runs by hand, ends at a name that is wrong.
+#[test]
+fn every_test_that_is_named_exists() {
+    let mut command = Command::new(lab::rerun::program());
+    let output = command.arg("--list").output().expect("it runs");
+    let listed = String::from_utf8_lossy(&output.stdout);
+    let lines = listed.lines();
+    let existing: Vec<&str> = lines
+        .filter_map(|line| line.strip_suffix(": test"))
+        .collect();
+    let elsewhere = ELSEWHERE.iter().map(|made| made.tests);
+    let named = TRACED.iter().map(|(_, tests)| *tests);
+    let named = named.chain(elsewhere).chain([EVERY, SOCKETS]).flatten();
+    let missing: Vec<_> = named.filter(|test| !existing.contains(test)).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
 /// Lists of commands that open sockets.
 const OPEN_SOCKETS: [&List; 5] = [&CAPTURE, &LATENCY, &PING, &PING_XDP, &UPLOADS];
 

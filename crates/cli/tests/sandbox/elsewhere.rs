@@ -220,6 +220,18 @@ pub const ELSEWHERE: &[Elsewhere] = &[
         &["ping::json::a_histogram_has_every_answer"],
     ),
     elsewhere(
+        "ping",
+        &[libc::SYS_ftruncate],
+        FULL_DISK,
+        &["sandbox::full_disks::no_half_page_is_left"],
+    ),
+    elsewhere(
+        "ping-xdp",
+        &[libc::SYS_ftruncate],
+        FULL_DISK,
+        &["sandbox::full_disks::no_half_page_is_left"],
+    ),
+    elsewhere(
         "ping-xdp",
         SCREEN_CALLS,
         SCREEN,
@@ -271,7 +283,7 @@ pub const ELSEWHERE: &[Elsewhere] = &[
         "processes",
         &[libc::SYS_read],
         "what a process is called, which a file has",
-        &["capture_who::a_file_says_which_process_sent_a_packet"],
+        &["capture::who::a_file_says_which_process_sent_a_packet"],
     ),
     elsewhere(
         "signals",

@@ -42,6 +42,25 @@ fn what_cannot_be_written_is_cut_or_removed() {
     }
 }
 
+/// The disk has room for the first 4 KiB of a page.
+#[test]
+fn no_half_page_is_left() {
+    let scene = scene();
+    for line in [
+        "report DIR/in.pcap -o SMALL/page.html",
+        "ping -q -c 2 -i 0.01 127.0.0.1 --report SMALL/page.html",
+        "ping -q -c 2 -i 0.01 --backend xdp 10.1.0.1 --report SMALL/page.html",
+    ] {
+        let script_of_line = format!(
+            "head -c 60K /dev/zero >SMALL/rest; TAPLINE {line}; status=$?; \
+             test -e SMALL/page.html -a ! -s SMALL/page.html || exit 98; exit $status"
+        );
+        let ended = spawn(script(&scene, &script_of_line)).finish();
+        assert_eq!(ended.status.code(), Some(1), "{line}: {ended:?}");
+        ended.assert_mentions("No space left on device");
+    }
+}
+
 #[test]
 fn what_a_server_sends_is_cut() {
     let scene = scene();

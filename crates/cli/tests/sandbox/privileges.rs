@@ -1,8 +1,10 @@
 //! The capabilities of each thread, as the kernel reports them.
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, OpenOptions};
+use std::io::Write;
 
+use crate::support::files::capture;
 use crate::support::rpcap::{FRAMES, serve};
 use crate::support::run::{Running, spawn};
 use crate::support::{Scene, tapline};
@@ -55,6 +57,37 @@ fn the_reader_of_interfaces_that_come_up_cannot_open_them() {
     assert_eq!(filters["tapline"], "2", "{filters:?}");
     assert_eq!(lines(&running, "NoNewPrivs:")["tapline"], "1");
     running.stop().exit(0);
+}
+
+/// Only root that writes files keeps a privilege: the one over files of others.
+#[test]
+fn what_reads_files_has_no_privileges_and_what_writes_them_has_one() {
+    const DAC_OVERRIDE: u64 = 1 << 1;
+    let scene = Scene::new();
+    let pipe = scene.file("pipe");
+    let made = scene.right.command("mkfifo").arg(&pipe).status();
+    assert!(made.expect("mkfifo runs").success());
+    let capture = fs::read(capture("802.1w_rapid_STP.pcap")).expect("a capture");
+    for (line, expected) in [
+        ("read pipe", 0),
+        ("flows pipe", 0),
+        ("read pipe -w copy.pcapng", DAC_OVERRIDE),
+        ("flows pipe -w flows.parquet", DAC_OVERRIDE),
+    ] {
+        // Opened for both, it waits for no reader.
+        let writer = OpenOptions::new().read(true).write(true).open(&pipe);
+        let mut writer = writer.expect("a pipe");
+        writer.write_all(&capture).expect("room");
+        let mut running = spawn(scene.command(&format!("{line} --json --metrics 0")));
+        running.ready();
+        let held = lines(&running, "CapPrm:").into_values();
+        let held = held.fold(0, |all, set| {
+            all | u64::from_str_radix(&set, 16).expect("a number")
+        });
+        assert_eq!(held, expected, "{line}");
+        drop(writer);
+        running.finish().exit(0);
+    }
 }
 
 /// Finding processes takes the right to trace them and to read all files. The process that parses packets has neither.

@@ -29,6 +29,7 @@ pub(super) struct FileCopy {
     application: Option<String>,
     /// Where packets go, if not to pcapng.
     is_pcap: bool,
+    has_nanoseconds: bool,
     /// The link type of a pcap file, which has only one.
     link_type: Option<LinkType>,
     left_out: LeftOut,
@@ -62,6 +63,7 @@ impl FileCopy {
         options.cut_to_snaplen = false;
         options.preface = Some(Preface::new(&options.section, all));
         let is_pcap = options.format != Format::Pcapng;
+        let has_nanoseconds = options.format != Format::PcapMicros;
         let mut left_out = LeftOut::default();
         if is_pcap {
             left_out.add_section(&options.section, all);
@@ -72,6 +74,7 @@ impl FileCopy {
             interfaces: Vec::new(),
             first_interface: 0,
             is_pcap,
+            has_nanoseconds,
             link_type: None,
             left_out,
             splits_from_first,
@@ -205,7 +208,7 @@ impl Destination for FileCopy {
                     interface: found,
                 }));
             }
-            self.left_out.add_packet(packet);
+            self.left_out.add_packet(packet, self.has_nanoseconds);
         }
         let packet = Packet {
             interface: self.link_type.map_or(interface, |_| 0),

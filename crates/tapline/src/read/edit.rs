@@ -112,16 +112,9 @@ impl Edits {
         if self.strips_comments {
             edited.comment = None;
         }
-        // Options of the file replace the fields: without any, comments join the fields.
-        if options.is_empty() {
-            let own = edited.comment.into_iter();
-            let all: Vec<_> = own.chain(comments.iter().cloned()).collect();
-            edited.comment = (!all.is_empty()).then(|| all.join("\n"));
-            return (edited, Vec::new());
-        }
         let mut bytes = Vec::new();
         self.options(options, kind::SECTION, comments, &mut bytes);
-        // If no option is left, the fields are written, which say the same.
+        // Without options, the fields are written, which say the same.
         (edited, bytes)
     }
 
@@ -130,21 +123,31 @@ impl Edits {
     }
 }
 
+/// What the edits did to packets and comments.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct EditCounts {
+    /// Packets left out because an earlier one has the same bytes.
+    pub duplicates: u64,
+    /// Packets of which anonymizing left no bytes.
+    pub emptied: u64,
+    /// Packets with the first or the last time that there is, because the shifted time is beyond it.
+    pub limited_times: u64,
+    /// Comments for packets that were not written.
+    pub unused_comments: u64,
+}
+
 /// A copy whose contents are edited.
 pub(super) struct EditedCopy<'a, C> {
     edits: &'a Edits,
     copy: &'a mut C,
     /// Packets written so far.
     number: u64,
+    counts: EditCounts,
     /// The packets to compare with.
     recent: Option<Recent>,
     anonymizer: Option<Anonymizer>,
     /// The link types of all interfaces, which anonymizing needs.
     link_types: Vec<LinkType>,
-    /// Packets left out because an earlier one has the same bytes.
-    pub(super) duplicates: u64,
-    /// Packets of which anonymizing left no bytes.
-    pub(super) emptied: u64,
     scratch: Vec<u8>,
 }
 
@@ -154,15 +157,24 @@ impl<'a, C: Destination> EditedCopy<'a, C> {
             edits,
             copy,
             number: 0,
+            counts: EditCounts::default(),
             recent: edits.duplicates.map(Recent::new),
             anonymizer: edits.anonymize.as_ref().map(Anonymizer::new),
             link_types: Vec::new(),
-            duplicates: 0,
-            emptied: 0,
             scratch: Vec::new(),
         };
         edited.add_secrets()?;
         Ok(edited)
+    }
+
+    /// What the edits did so far.
+    pub(super) fn counts(&self) -> EditCounts {
+        let unused = self.edits.packet_comments.range(self.number + 1..);
+        let unused_comments: u64 = unused.map(|(_, comments)| comments.len() as u64).sum();
+        EditCounts {
+            unused_comments,
+            ..self.counts
+        }
     }
 
     /// Adds the keys to the section that has begun.
@@ -205,10 +217,12 @@ impl<C: Destination> Destination for EditedCopy<'_, C> {
         let time_ns = packet.timestamp_ns.unwrap_or(0);
         let recent = self.recent.as_mut();
         if recent.is_some_and(|recent| recent.has(time_ns, packet.bytes)) {
-            self.duplicates += 1;
+            self.counts.duplicates += 1;
             return Ok(());
         }
         self.number += 1;
+        let is_beyond = |time_ns: u64| time_ns.checked_add_signed(self.edits.shift_ns).is_none();
+        self.counts.limited_times += u64::from(packet.timestamp_ns.is_some_and(is_beyond));
         let mut packet = Packet {
             timestamp_ns: self.edits.time(packet.timestamp_ns),
             ..*packet
@@ -220,7 +234,7 @@ impl<C: Destination> Destination for EditedCopy<'_, C> {
             let link_type = link_type.map_or(u16::MAX, |link_type| link_type.0);
             let captured = packet.bytes.len();
             packet.bytes = anonymizer.packet(link_type, packet.bytes);
-            self.emptied += u64::from(packet.bytes.is_empty() && captured > 0);
+            self.counts.emptied += u64::from(packet.bytes.is_empty() && captured > 0);
             packet.toeplitz = None;
             packet.packet_id = None;
             packet.process_id = None;

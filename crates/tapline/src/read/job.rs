@@ -13,7 +13,7 @@ use super::delivery::{
     ClosureConsumer, ConsumerDestination, Delivery, Destination, ItemReceiver, PacketCounts,
     ReadConsumer, Snaplen, StopCheck, TICK,
 };
-use super::edit::{EditedCopy, Edits};
+use super::edit::{EditCounts, EditedCopy, Edits};
 use super::error::{BrokenInputs, ConsumerError, InputError, ReadError};
 use super::flows::FlowCopy;
 use super::indexed::IndexUse;
@@ -68,10 +68,7 @@ pub struct Read {
     is_complete: bool,
     progress: ReadProgress,
     edits: Edits,
-    /// Packets that the edits left out as duplicates.
-    duplicates: u64,
-    /// Packets of which anonymizing left no bytes.
-    emptied: u64,
+    edited: EditCounts,
     index: Option<IndexUse>,
 }
 
@@ -124,8 +121,7 @@ impl Read {
             is_complete: false,
             progress,
             edits: options.edits,
-            duplicates: 0,
-            emptied: 0,
+            edited: EditCounts::default(),
             index,
         })
     }
@@ -278,7 +274,7 @@ impl Read {
             self.written.left_out.merged_options =
                 self.copied.left_out + self.inputs.left_out_options();
         }
-        self.lost = self.counts.selected - self.duplicates - self.written.packets;
+        self.lost = self.counts.selected - self.edited.duplicates - self.written.packets;
         let broken = result.and_then(|broken| closed.map(|()| broken));
         incomplete(broken?)
     }
@@ -297,9 +293,11 @@ impl Read {
     pub fn summary(&self) -> ReadSummary {
         ReadSummary {
             received: self.counts.received,
-            delivered: self.counts.selected - self.duplicates - self.lost,
-            duplicates: self.duplicates,
-            emptied: self.emptied,
+            delivered: self.counts.selected - self.edited.duplicates - self.lost,
+            duplicates: self.edited.duplicates,
+            emptied: self.edited.emptied,
+            limited_times: self.edited.limited_times,
+            unused_comments: self.edited.unused_comments,
             filtered: self.counts.received - self.counts.selected,
             lost: self.lost,
             inputs: self.input_summaries.clone(),
@@ -327,8 +325,7 @@ impl Read {
     ) -> Result<Vec<InputError>, ReadError> {
         let mut edited = EditedCopy::new(edits, copy)?;
         let result = self.deliver(&mut edited);
-        self.duplicates = edited.duplicates;
-        self.emptied = edited.emptied;
+        self.edited = edited.counts();
         result
     }
 

@@ -16,6 +16,8 @@ pub struct LeftOut {
     pub packet_options: u64,
     /// Packets without a time, which got the time 0.
     pub packet_times: u64,
+    /// Packets whose time was truncated to microseconds.
+    pub truncated_times: u64,
     /// Interfaces that had options, such as a name.
     pub interface_options: u64,
     /// Sections that had options, such as the operating system.
@@ -52,9 +54,11 @@ impl LeftOut {
     }
 
     #[inline]
-    pub(super) fn add_packet(&mut self, packet: &Packet<'_>) {
+    pub(super) fn add_packet(&mut self, packet: &Packet<'_>, has_nanoseconds: bool) {
         self.packet_options += u64::from(!packet.options.is_empty());
         self.packet_times += u64::from(packet.timestamp_ns.is_none());
+        let is_truncated = |time_ns: u64| !has_nanoseconds && !time_ns.is_multiple_of(1000);
+        self.truncated_times += u64::from(packet.timestamp_ns.is_some_and(is_truncated));
     }
 
     pub(super) fn add_block(&mut self, block: u32) {
@@ -79,6 +83,7 @@ impl fmt::Display for LeftOut {
         let parts = [
             (self.packet_options, "packets with options"),
             (self.packet_times, "packets without a time"),
+            (self.truncated_times, "nanoseconds of times"),
             (self.interface_options, "interfaces with options"),
             (self.section_options, "sections with options"),
             (self.statistics, "blocks of statistics"),

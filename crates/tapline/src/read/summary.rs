@@ -22,6 +22,10 @@ pub struct ReadSummary {
     /// Packets of which [`Edits::anonymize`](super::Edits::anonymize) left no bytes, because their link type is not
     /// known.
     pub emptied: u64,
+    /// Packets that have the first or the last time because [`Edits::shift_ns`](super::Edits::shift_ns) leads beyond it.
+    pub limited_times: u64,
+    /// Comments of [`Edits::packet_comments`](super::Edits::packet_comments) for packets that were not written.
+    pub unused_comments: u64,
     /// Packets that were selected and could not be written.
     pub lost: u64,
     /// The inputs, in the order of the builder.
@@ -66,6 +70,8 @@ impl fmt::Display for ReadSummary {
             filtered,
             duplicates,
             emptied,
+            limited_times,
+            unused_comments,
             lost,
             ..
         } = self;
@@ -81,6 +87,18 @@ impl fmt::Display for ReadSummary {
             write!(
                 out,
                 " Of {emptied} packets nothing was left when they were anonymized."
+            )?;
+        }
+        if *limited_times > 0 {
+            write!(
+                out,
+                " {limited_times} packets have the first or the last time that a file can hold."
+            )?;
+        }
+        if *unused_comments > 0 {
+            write!(
+                out,
+                " {unused_comments} comments are for packets that were not written."
             )?;
         }
         let WrittenFiles {
