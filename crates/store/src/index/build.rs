@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Write};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use super::builder::Builder;
@@ -20,6 +20,9 @@ const INDEX_BYTES_MAX: u64 = 4 << 30;
 
 /// Buffer for reading an index.
 const BUFFER_BYTES: usize = 64 << 10;
+
+/// The permission of all users to read a file.
+const READABLE_FOR_ALL: u32 = 0o004;
 
 /// Why a capture cannot be indexed, or its index not be used.
 #[derive(Debug, thiserror::Error)]
@@ -122,7 +125,8 @@ impl Index {
         Ok(index.measured(builder.end()))
     }
 
-    /// Writes the index beside the capture at `path`: whole or not at all.
+    /// Writes the index beside the capture at `path`: whole or not at all. It is for its owner alone, unless all users can read the
+    /// capture.
     ///
     /// # Errors
     /// [`IndexError::Io`].
@@ -142,7 +146,12 @@ impl Index {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
                 _ => {}
             }
-            let mut file = OpenOutput::create().truncate().open(&partial)?;
+            let mut output = OpenOutput::create().truncate();
+            let is_for_all = |about: std::fs::Metadata| about.mode() & READABLE_FOR_ALL != 0;
+            if path.metadata().is_ok_and(is_for_all) {
+                output = output.for_all();
+            }
+            let mut file = output.open(&partial)?;
             file.write_all(&bytes)?;
             std::fs::rename(&partial, &place)
         };
