@@ -16,6 +16,8 @@ use_program
 use_library lib
 has_licences /usr/share/doc/{tapline,libtapline0}/third-party-licences.txt
 has_lines /usr/bin/tapline /usr/lib/libtapline_pcap.so.1 /usr/lib/libtapline.so.0
+# So packages of programs that use the library depend on it.
+inside 'grep --quiet "^libtapline 0 libtapline0 (>= " /var/lib/dpkg/info/libtapline0*.shlibs'
 # Where the shells of Debian look.
 inside 'cd /usr/share && ls bash-completion/completions/tapline zsh/vendor-completions/_tapline fish/vendor_completions.d/tapline.fish >/dev/null'
 inside '

@@ -80,6 +80,8 @@ for package in tapline libtapline0; do
     install -d "$work/$package/DEBIAN"
     echo 'activate-noawait ldconfig' >"$work/$package/DEBIAN/triggers"
 done
+# What packages of programs that use the library are to depend on: dpkg-shlibdeps(1) reads it.
+echo "libtapline ${version%%.*} libtapline0 (>= $version)" >"$work/libtapline0/DEBIAN/shlibs"
 printf '/etc/apparmor.d/%s\n' tapline-capture tapline-flows >"$work/tapline/DEBIAN/conffiles"
 sed "s/@CAPABILITIES@/$capabilities/" >"$work/tapline/DEBIAN/postinst" <<'END'
 #!/bin/sh

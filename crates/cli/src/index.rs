@@ -8,7 +8,7 @@ use serde_json::json;
 use tapline::file::index::{Index, IndexError, index_path};
 
 use crate::args::IndexArgs;
-use crate::failure::{Exit, Failure, chain};
+use crate::failure::{Exit, Failure, chain, innermost};
 use crate::sandbox::{self, Sandbox};
 use crate::units::{binary, counted};
 use crate::{json, privilege, user};
@@ -23,7 +23,7 @@ pub fn run(args: &IndexArgs) -> Result<Exit, Failure> {
             Err(error) => failures.push(format!(
                 "cannot index {}: {}",
                 file.display(),
-                chain(&error)
+                reason(&error, file)
             )),
         }
     }
@@ -34,6 +34,14 @@ pub fn run(args: &IndexArgs) -> Result<Exit, Failure> {
         let _ = writeln!(std::io::stderr(), "tapline: {line}");
     }
     Err(Failure::new(Exit::Failed, last))
+}
+
+/// Why a file cannot be indexed, without its name.
+fn reason(error: &IndexError, file: &Path) -> String {
+    match error {
+        IndexError::Io { path, source } if path == file => innermost(source),
+        other => chain(other),
+    }
 }
 
 /// Leaves the program the files that it indexes, and their indexes.

@@ -3,6 +3,8 @@
 //! A table of many flows is larger than the caches, so that a packet costs as much as the cache lines it touches. What each packet
 //! reads and writes is in two lines side by side; the rest is elsewhere, TCP connections only for flows that have one.
 
+use abi::pages::prefer_large;
+
 use crate::decode::{Arrival, Segment};
 use crate::flow::{EndReason, Flow, Traffic};
 use crate::key::FlowKey;
@@ -112,13 +114,17 @@ pub(crate) struct Entries {
 impl Entries {
     /// Reserves memory for `most` flows, which is used when flows need it.
     pub(crate) fn new(most: usize) -> Self {
-        Self {
+        let mut entries = Self {
             flows: Vec::with_capacity(most),
             beginnings: Vec::with_capacity(most),
             connections: Vec::with_capacity(most),
             free: Vec::with_capacity(most),
             free_connections: Vec::with_capacity(most),
-        }
+        };
+        // Each packet is of any flow.
+        prefer_large(&mut entries.flows);
+        prefer_large(&mut entries.connections);
+        entries
     }
 
     pub(crate) const fn bytes(most: usize) -> usize {

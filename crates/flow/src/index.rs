@@ -1,5 +1,7 @@
 //! Finds the place of a flow by its hash: two buckets of eight, so that the work is bounded.
 
+use abi::pages::prefer_large;
+
 /// Places of a bucket, which is a cache line.
 const WAYS: usize = 8;
 
@@ -23,10 +25,13 @@ pub(crate) struct Index {
 impl Index {
     /// For `flows` flows: half of the places stay empty, so that two full buckets are as good as impossible.
     pub(crate) fn new(flows: usize) -> Self {
-        let buckets = (flows * 2).div_ceil(WAYS).next_power_of_two().max(2);
+        let count = (flows * 2).div_ceil(WAYS).next_power_of_two().max(2);
+        let mut buckets = Vec::with_capacity(count);
+        prefer_large(&mut buckets);
+        buckets.resize(count, Bucket::default());
         Self {
-            buckets: vec![Bucket::default(); buckets],
-            mask: buckets as u64 - 1,
+            buckets,
+            mask: count as u64 - 1,
         }
     }
 

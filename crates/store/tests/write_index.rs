@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read};
 use std::num::{NonZeroU64, NonZeroUsize};
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
@@ -96,6 +96,25 @@ fn every_format_gets_the_index_that_reading_it_makes() {
         let index = part(&path);
         let third = index.extents.iter().filter(|extent| extent.packets > 0);
         assert!(third.count() >= 2 || length == 60, "{name}");
+    }
+}
+
+#[test]
+fn all_users_can_read_the_index_of_a_capture_that_they_can_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.pcapng");
+    let mut file = CaptureFile::create(options(&path), 0).unwrap();
+    write_datagrams(&mut file, 0..10, 100);
+    file.close(&[statistics(0)]).unwrap();
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let mut lines = status.lines();
+    let umask = lines.find_map(|line| line.strip_prefix("Umask:")).unwrap();
+    let umask = u32::from_str_radix(umask.trim(), 8).unwrap();
+    for (mode, expected) in [(0o600, 0o600), (0o640, 0o600), (0o644, 0o644 & !umask)] {
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+        Index::build(&path).unwrap().write(&path).unwrap();
+        let index = fs::metadata(index_path(&path)).unwrap();
+        assert_eq!(index.permissions().mode() & 0o777, expected, "{mode:o}");
     }
 }
 

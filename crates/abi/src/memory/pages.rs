@@ -6,7 +6,12 @@ use std::ptr::NonNull;
 use std::slice;
 use std::sync::Arc;
 
+use rustix::mm::{Advice, madvise};
+
 use crate::region::{Region, page_bytes};
+
+/// A large page. Some architectures have larger ones.
+const LARGE_BYTES: usize = 2 << 20;
 
 /// Whole pages of memory, zeroed at first. Parts of one mapping share large pages where the kernel has them to spare,
 /// so that a part's first use costs less than a page fault for each of its small pages.
@@ -57,6 +62,30 @@ impl Pages {
     }
 }
 
+/// Has the kernel use large pages, where it has them to spare, for the memory that `values` has reserved and not used yet.
+///
+/// For large memory that is read and written in no order: most accesses to small pages also have to look up the page. Costs a
+/// system call.
+pub fn prefer_large<T>(values: &mut Vec<T>) {
+    let reserved = values.spare_capacity_mut().as_mut_ptr_range();
+    let start = reserved.start.cast::<u8>();
+    let skipped = start.addr().next_multiple_of(page_bytes()) - start.addr();
+    let bytes = (reserved.end.addr() - start.addr()).saturating_sub(skipped);
+    let bytes = bytes / page_bytes() * page_bytes();
+    if bytes < LARGE_BYTES {
+        return;
+    }
+    // SAFETY: whole pages of the memory that the vector has reserved; their contents stay as they are. A kernel without large
+    // pages refuses, and has the memory in small ones.
+    let _ = unsafe {
+        madvise(
+            start.wrapping_add(skipped).cast(),
+            bytes,
+            Advice::LinuxHugepage,
+        )
+    };
+}
+
 impl Deref for Pages {
     type Target = [u8];
 
@@ -94,6 +123,28 @@ mod tests {
         drop(parts);
         let seen = std::thread::spawn(move || last.iter().all(|&byte| byte == 3));
         assert!(seen.join().unwrap());
+    }
+
+    /// Compared with what the kernel says of the mapping.
+    #[test]
+    fn reserved_memory_may_have_large_pages() {
+        let mut values = Vec::<u64>::with_capacity(1 << 20);
+        prefer_large(&mut values);
+        let middle = values.spare_capacity_mut()[1 << 19..].as_ptr().addr();
+        let maps = std::fs::read_to_string("/proc/self/smaps").unwrap();
+        let number = |text: &str| usize::from_str_radix(text, 16).ok();
+        let mut is_here = false;
+        let flags = maps.lines().find_map(|line| {
+            if let Some(flags) = line.strip_prefix("VmFlags:") {
+                return is_here.then_some(flags);
+            }
+            let range = line.split(' ').next()?.split_once('-')?;
+            is_here = (number(range.0)?..number(range.1)?).contains(&middle);
+            None
+        });
+        let is_large = flags.unwrap().split(' ').any(|flag| flag == "hg");
+        let has_large = std::path::Path::new("/sys/kernel/mm/transparent_hugepage").exists();
+        assert_eq!(is_large, has_large);
     }
 
     #[test]

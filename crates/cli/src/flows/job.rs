@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
-use tapline::capture::CaptureOptions;
+use tapline::capture::{CaptureOptions, DeliveryMode};
 use tapline::filter::SystemNames;
 use tapline::flows::{FlowAccount, FlowMeter, FlowTable, TableOptions};
 use tapline::read::ReadError;
@@ -15,7 +15,7 @@ use super::ipfix::{Collector, RATE_OF_FILES, Sent};
 use super::outputs::{Output, Outputs};
 use super::print::Printer;
 use super::summary::{self, Ended, Origin};
-use crate::args::{ColumnFormat, FlowsArgs};
+use crate::args::{AUTO_BYTES, ColumnFormat, FlowsArgs};
 use crate::columns::{ColumnFlags, ColumnOutput};
 use crate::failure::{Exit, Failure, chain};
 use crate::metrics::{Board, Counters, Server, capture_families, read_families};
@@ -26,6 +26,9 @@ use crate::{capture, filter_file, json, output, privilege, signals, user};
 
 /// How often flows are looked for whose time has come, and metrics are renewed.
 const TICK: Duration = Duration::from_millis(500);
+
+/// How long packets gather in the ring, at most. A wake-up costs as much as many packets.
+const GATHER: Duration = Duration::from_millis(100);
 
 pub fn run(args: &FlowsArgs) -> Result<Exit, Failure> {
     if args.interface.is_empty() {
@@ -274,6 +277,7 @@ fn options(args: &FlowsArgs, filter: Option<&str>) -> CaptureOptions {
             bytes => bytes,
         })
         .buffer_bytes(usize::try_from(args.buffer).unwrap_or(usize::MAX))
+        .delivery(delivery(args.idle))
         .outlast_link_down(true)
         .tick(TICK);
     if let Some(packets) = args.count {
@@ -283,6 +287,15 @@ fn options(args: &FlowsArgs, filter: Option<&str>) -> CaptureOptions {
         options = options.duration(duration);
     }
     options
+}
+
+/// Batches as those of a capture into a file. A flow whose next packet is still in the ring can seem to be idle, so its packets wait
+/// there only for a small part of the idle timeout.
+fn delivery(idle: Duration) -> DeliveryMode {
+    DeliveryMode::Batch {
+        min_bytes: AUTO_BYTES,
+        timeout: (idle / 10).clamp(Duration::from_millis(1), GATHER),
+    }
 }
 
 /// Serves the counters of the meter, which are posted to the board, those of the `origin` of packets and those of uploads.

@@ -66,7 +66,7 @@ impl Attempts {
         let line = if failure.kind == FailureKind::OfFile {
             // The credentials may allow to write alone.
             let (url, text) = (&self.url, &failure.text);
-            format!("warning: cannot list the bucket of {url}: {text}; uploads may fail, too")
+            format!("warning: cannot list {url}: {text}; uploads may fail, too")
         } else {
             self.warning(&failure.text)
         };

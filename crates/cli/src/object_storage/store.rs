@@ -138,13 +138,14 @@ impl Store {
         }
     }
 
-    /// Lists one key, which fails if the bucket or the credentials are wrong.
-    pub async fn check(&self) -> Result<(), UploadFailure> {
+    /// Lists one key that begins with `prefix`, which fails if the bucket or the credentials are wrong.
+    pub async fn check(&self, prefix: Option<&str>) -> Result<(), UploadFailure> {
         let one = PaginatedListOptions {
             max_keys: Some(1),
             ..PaginatedListOptions::default()
         };
-        let listed = tokio::time::timeout(CHECK, self.objects.list_paginated(None, one)).await;
+        let listed = self.objects.list_paginated(prefix, one);
+        let listed = tokio::time::timeout(CHECK, listed).await;
         match listed {
             Ok(Ok(_)) => Ok(()),
             Ok(Err(error)) => Err(self.explained((&error).into())),

@@ -40,6 +40,9 @@ impl From<&StoreError> for UploadFailure {
     }
 }
 
+/// Codes of S3 for a session token that is not valid, or no longer. The status is that of a bad request.
+const TOKEN_CODES: [&str; 3] = ["ExpiredToken", "InvalidToken", "TokenRefreshRequired"];
+
 /// The local file could not be read.
 impl From<&io::Error> for UploadFailure {
     fn from(error: &io::Error) -> Self {
@@ -126,6 +129,10 @@ fn of_http(error: &HttpError) -> UploadFailure {
 
 fn of_status(status: u16, code: Option<&str>) -> UploadFailure {
     let advice = match status {
+        _ if code == Some("RequestTimeTooSkewed") => " (the clock of this host is wrong)",
+        _ if code.is_some_and(|code| TOKEN_CODES.contains(&code)) => {
+            " (check the session token: it may have expired)"
+        }
         401 | 403 => " (check the credentials and their permissions)",
         404 => " (does the bucket or container exist?)",
         301 | 307 | 400 => " (check the bucket or container, and the region)",
@@ -207,6 +214,19 @@ mod tests {
         assert_eq!(slow.text, "the service answered 503");
         assert_eq!(slow.kind, FailureKind::Passing);
         assert_eq!(generic("Missing region").kind, FailureKind::Lasting);
+        for (answer, advice) in [
+            (
+                "400 Bad Request: <Code>ExpiredToken</Code>",
+                "the service answered 400 ExpiredToken (check the session token: it may have expired)",
+            ),
+            (
+                "403 Forbidden: <Code>RequestTimeTooSkewed</Code>",
+                "the service answered 403 RequestTimeTooSkewed (the clock of this host is wrong)",
+            ),
+        ] {
+            let failure = generic(&format!("Server returned non-2xx status code: {answer}"));
+            assert_eq!(failure.text, advice);
+        }
         // Azure's answers begin with a mark of their encoding.
         let denied = generic(
             "Server returned non-2xx status code: 403 Forbidden: \u{feff}<?xml version=\"1.0\"?><Error><Code>AuthenticationFailed</Code><Message>of account logs</Message></Error>",

@@ -14,6 +14,8 @@ use super::store::{Store, UploadError};
 pub struct Uploader {
     pub store: Store,
     pub attempts: Attempts,
+    /// The beginning of the keys that this run writes. `None` for all keys of the bucket.
+    pub prefix: Option<String>,
 }
 
 /// Tells the queue that nothing is uploaded any longer, also if the thread panics.
@@ -40,7 +42,8 @@ impl Uploader {
                 return self.attempts.check_failed(failure);
             }
         };
-        if let Err(failure) = runtime.block_on(self.store.check()) {
+        let checked = self.store.check(self.prefix.as_deref());
+        if let Err(failure) = runtime.block_on(checked) {
             self.attempts.check_failed(failure);
         }
         while let Some(file) = self.attempts.next() {

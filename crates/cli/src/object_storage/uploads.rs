@@ -82,7 +82,11 @@ impl Uploads {
             url: url.clone(),
             failures: 0,
         };
-        let uploader = Uploader { store, attempts };
+        let uploader = Uploader {
+            store,
+            attempts,
+            prefix: prefix(&url.key, options.has_partitions),
+        };
         limits_of_thread(&spool).spawn(sandbox, move || uploader.run())?;
         Ok(Self {
             url,
@@ -234,6 +238,15 @@ fn limits_of_thread(spool: &Spool) -> Sandbox {
         .fold(limits, Sandbox::connect);
     let directories = environment::token_directories().into_iter();
     directories.fold(limits, Sandbox::read)
+}
+
+/// The beginning of the keys that a run writes. Rights are often limited to it.
+fn prefix(key: &str, has_partitions: bool) -> Option<String> {
+    match key {
+        "" => None,
+        key if has_partitions => Some(format!("{key}/")),
+        key => Some(key.to_owned()),
+    }
 }
 
 /// The directory of this user for data that programs keep between runs.

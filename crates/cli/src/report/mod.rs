@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use tapline::analysis::Analysis;
 use tapline::read::ReadError;
 
+use self::output::PageOutput;
 use crate::args::ReportArgs;
 use crate::failure::{Exit, Failure, chain};
 use crate::output::is_stdout;
@@ -28,9 +29,10 @@ pub fn run(args: &ReportArgs) -> Result<Exit, Failure> {
     let builder = arguments.inputs()?.stop(stop);
     let mut read = builder.open().map_err(|error| failure(&error))?;
     user::leave(&args.user, privilege::to_write(!is_stdout(&page)))?;
+    let output = PageOutput::open(&page)?;
     let files = args.files.iter();
     let sandbox = files.fold(Sandbox::new(&sandbox::READ), Sandbox::read);
-    let sandbox = sandbox.write(Some(&page)).local_time(true);
+    let sandbox = sandbox.local_time(true);
     sandbox.enter(args.sandbox, args.quiet)?;
     let mut analysis = Analysis::default();
     let progress = read.progress();
@@ -57,7 +59,7 @@ pub fn run(args: &ReportArgs) -> Result<Exit, Failure> {
         .map(|input| input.name)
         .collect();
     let contents = capture_page::page(&analysis, &names, &broken, usize::from(args.top));
-    output::write(&page, contents)?;
+    output.write(contents)?;
     print_result(args, &page, &analysis, &names)?;
     read::fail_if_broken(broken.iter().map(|error| chain(error)).collect())
 }

@@ -8,13 +8,29 @@ use crate::output::is_stdout;
 use crate::page::Page;
 use crate::page_file::{self, PageFile};
 
-/// Writes `page` to a file, or to standard output.
-pub fn write(path: &Path, page: Page) -> Result<(), Failure> {
-    if !is_stdout(path) {
-        return PageFile::create_for(path, "with -o")?.write(page);
+/// Where a page goes. It is opened before the packets are read: no time is spent on a page that cannot be written.
+pub enum PageOutput {
+    Stdout,
+    File(PageFile),
+}
+
+impl PageOutput {
+    pub fn open(path: &Path) -> Result<Self, Failure> {
+        if is_stdout(path) {
+            return Ok(Self::Stdout);
+        }
+        PageFile::create_for(path, "with -o").map(Self::File)
     }
-    let text = page_file::text(page);
-    let mut out = io::stdout().lock();
-    let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
-    written.map_err(|error| Failure::stdout(&error))
+
+    pub fn write(self, page: Page) -> Result<(), Failure> {
+        match self {
+            Self::File(file) => file.write(page),
+            Self::Stdout => {
+                let text = page_file::text(page);
+                let mut out = io::stdout().lock();
+                let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+                written.map_err(|error| Failure::stdout(&error))
+            }
+        }
+    }
 }

@@ -13,7 +13,8 @@ use crate::support::engines;
 use crate::support::files::capture;
 use crate::support::frames::udp;
 use crate::support::objects::{
-    Https, KEY_ID, SECRET, Server, command, command_to, denying_port, losing_port, spooled, start,
+    Https, KEY_ID, SECRET, Server, command, command_to, denying_port, listing_port, losing_port,
+    spooled, start,
 };
 use crate::support::run::{Ended, begin, spawn};
 use crate::support::scrape::{address, scrape};
@@ -305,9 +306,30 @@ fn a_bucket_that_cannot_be_used_is_told_at_the_start() {
     let _server = Server::that_denies(&scene.right, scene.folder.path());
     let (_, warning) = first_warning("s3://logs/table", true);
     assert!(
-        warning.starts_with("warning: cannot list the bucket of s3://logs/table: the service answered 403 InvalidAccessKeyId"),
+        warning.starts_with(
+            "warning: cannot list s3://logs/table: the service answered 403 InvalidAccessKeyId"
+        ),
         "{warning}"
     );
+}
+
+#[test]
+fn permissions_for_the_prefix_that_is_used_are_enough() {
+    let scene = Scene::new();
+    let server = Server::start(&scene.right, scene.folder.path());
+    let file = capture("icmpv6.pcap");
+    for (place, prefix, listed) in [
+        ("s3://logs/team/a.parquet", "team/a.parquet", 1),
+        ("s3://logs/team/table --partition=one", "team/table/", 2),
+    ] {
+        let port = listing_port(&scene.right, prefix);
+        let line = format!("read {file} -w {place} --spool-wait 0s");
+        let ended = spawn(command_to(&scene, port, &line)).finish();
+        ended.exit(0);
+        assert!(!format!("{ended:?}").contains("cannot list"), "{ended:?}");
+        // It did list, before it uploaded.
+        assert_eq!(server.requests("max-keys=1"), listed);
+    }
 }
 
 #[test]

@@ -258,7 +258,7 @@ fn credentials_that_may_only_write_are_enough() {
     let warning = running.error_line();
     assert_eq!(
         warning,
-        "warning: cannot list the bucket of az://logs/table: the service answered 403 AuthorizationPermissionMismatch (check the credentials and their permissions); uploads may fail, too"
+        "warning: cannot list az://logs/table: the service answered 403 AuthorizationPermissionMismatch (check the credentials and their permissions); uploads may fail, too"
     );
     scene.send(&[udp(b"hello")]);
     wait::until("a file is an object", || !service.keys().is_empty());

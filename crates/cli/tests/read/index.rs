@@ -236,7 +236,11 @@ fn damaged_stale_and_impossible_indexes_are_refused() {
                 "a compressed capture cannot be indexed",
             ),
             (&format!("index {other}"), 1, "cannot index"),
-            ("index /nonexistent/file", 1, "No such file"),
+            (
+                "index /nonexistent/file",
+                1,
+                "cannot index /nonexistent/file: No such file",
+            ),
             ("index /dev/null", 1, "only a regular file can be indexed"),
             ("index", 2, "missing argument: FILE"),
         ],

@@ -277,6 +277,20 @@ pub fn denying_port(host: &Host, denied: &'static str) -> u16 {
     })
 }
 
+/// As [`denying_port`], with permissions to write all keys, and to list only those that begin with `prefix`.
+#[track_caller]
+pub fn listing_port(host: &Host, prefix: &str) -> u16 {
+    let allowed = format!("&prefix={prefix}&");
+    passing_port(host, move |line| {
+        let line = line.replace("%2f", "/");
+        if line.contains("list-type=2") && !line.contains(&allowed) {
+            Answer::Denied
+        } else {
+            Answer::Passed
+        }
+    })
+}
+
 /// Passes requests on to the server at a host. The answer to the first one whose line has `lost` does not come back, and when it
 /// is made again, the upload is unknown, as at S3. Returns the port.
 #[track_caller]

@@ -1,12 +1,14 @@
 //! Indexing a capture file.
 
 use std::fs::File;
-use std::io::{self, Write};
-use std::os::unix::fs::FileExt;
+use std::io::{self, BufReader, Read, Write};
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use super::builder::Builder;
-use super::layout::{Index, IndexDamage, crc_of, is_unbegun};
+use super::layout::{
+    DecodeError, Extent, Index, IndexDamage, IndexLengths, MAGIC, crc_of, decode_each, is_unbegun,
+};
 use crate::output::OpenOutput;
 use crate::read::{DetectedCompression, ReadError, Reader};
 
@@ -15,6 +17,12 @@ pub(super) const FINGERPRINT_BYTES: usize = 4 << 10;
 
 /// Longest index that is read: of 1.6 TB.
 const INDEX_BYTES_MAX: u64 = 4 << 30;
+
+/// Buffer for reading an index.
+const BUFFER_BYTES: usize = 64 << 10;
+
+/// The permission of all users to read a file.
+const READABLE_FOR_ALL: u32 = 0o004;
 
 /// Why a capture cannot be indexed, or its index not be used.
 #[derive(Debug, thiserror::Error)]
@@ -57,7 +65,7 @@ pub fn index_path(capture: &Path) -> PathBuf {
 impl Index {
     /// Indexes the capture at `path`: reads it once. A capture that ends in the middle of a block is indexed to there.
     ///
-    /// Memory: at most 8 MiB, whatever the size of the capture, and the index.
+    /// Memory: at most 10 MiB, whatever the size of the capture, and the index.
     ///
     /// # Errors
     /// [`IndexError::Capture`] if it is no capture or is corrupt (options of packets are not checked); [`IndexError::Compressed`], [`IndexError::NotRegular`].
@@ -117,7 +125,8 @@ impl Index {
         Ok(index.measured(builder.end()))
     }
 
-    /// Writes the index beside the capture at `path`: whole or not at all.
+    /// Writes the index beside the capture at `path`: whole or not at all. It is for its owner alone, unless all users can read the
+    /// capture.
     ///
     /// # Errors
     /// [`IndexError::Io`].
@@ -137,7 +146,12 @@ impl Index {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
                 _ => {}
             }
-            let mut file = OpenOutput::create().truncate().open(&partial)?;
+            let mut output = OpenOutput::create().truncate();
+            let is_for_all = |about: std::fs::Metadata| about.mode() & READABLE_FOR_ALL != 0;
+            if path.metadata().is_ok_and(is_for_all) {
+                output = output.for_all();
+            }
+            let mut file = output.open(&partial)?;
             file.write_all(&bytes)?;
             std::fs::rename(&partial, &place)
         };
@@ -158,6 +172,27 @@ impl Index {
     /// # Errors
     /// [`IndexError::Damaged`] also if the capture is another one; [`IndexError::Io`].
     pub fn of(file: &File, path: &Path) -> Result<Option<Self>, IndexError> {
+        let mut extents = Vec::new();
+        let lengths = Self::each_extent_of(file, path, |extent| extents.push(extent))?;
+        Ok(lengths.map(|lengths| Self {
+            bytes: lengths.capture,
+            encoded_bytes: lengths.index,
+            extents,
+        }))
+    }
+
+    /// As [`Self::of`], but passes each extent to `each`. If the result is an error, the extents must not be used: whether they
+    /// describe this capture is known at the end.
+    ///
+    /// Memory: that of one extent, whatever the size of the index.
+    ///
+    /// # Errors
+    /// As [`Self::of`].
+    pub fn each_extent_of(
+        file: &File,
+        path: &Path,
+        mut each: impl FnMut(Extent),
+    ) -> Result<Option<IndexLengths>, IndexError> {
         let place = index_path(path);
         let failed = |source| IndexError::Io {
             path: place.clone(),
@@ -167,31 +202,41 @@ impl Index {
             path: place.clone(),
             damage,
         };
-        let bytes = match File::open(&place) {
-            Ok(mut index) => {
-                let length = index.metadata().map_err(failed)?.len();
-                if length > INDEX_BYTES_MAX {
-                    return Err(damaged(IndexDamage::Checksum));
-                }
-                let mut bytes = Vec::with_capacity(length as usize);
-                io::Read::read_to_end(&mut io::Read::take(&mut index, length), &mut bytes)
-                    .map_err(failed)?;
-                bytes
-            }
+        let index = match File::open(&place) {
+            Ok(index) => index,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(failed(error)),
         };
-        if is_unbegun(&bytes) {
-            return Ok(None);
+        let length = index.metadata().map_err(failed)?.len();
+        if length > INDEX_BYTES_MAX {
+            return Err(damaged(IndexDamage::Checksum));
         }
-        let index = Self::decode(&bytes).map_err(damaged)?;
-        let Some(last) = index.extents.last() else {
-            return Ok(Some(index));
+        if length < MAGIC.len() as u64 {
+            let mut bytes = Vec::new();
+            let mut begun = index.take(length);
+            begun.read_to_end(&mut bytes).map_err(failed)?;
+            if is_unbegun(&bytes) {
+                return Ok(None);
+            }
+            return Err(damaged(IndexDamage::Magic));
+        }
+        let mut fingerprinted = None;
+        let index = BufReader::with_capacity(BUFFER_BYTES, index);
+        let decoded = decode_each(index, length, |extent| {
+            fingerprinted = Some(extent.fingerprint);
+            each(extent);
+        });
+        let lengths = decoded.map_err(|error| match error {
+            DecodeError::Io(error) => failed(error),
+            DecodeError::Damaged(damage) => damaged(damage),
+        })?;
+        let Some(fingerprinted) = fingerprinted else {
+            return Ok(Some(lengths));
         };
-        let is_same = file.metadata().map_err(failed)?.len() >= index.bytes
-            && fingerprint(file, index.bytes).map_err(failed)? == last.fingerprint;
+        let is_same = file.metadata().map_err(failed)?.len() >= lengths.capture
+            && fingerprint(file, lengths.capture).map_err(failed)? == fingerprinted;
         if is_same {
-            Ok(Some(index))
+            Ok(Some(lengths))
         } else {
             Err(damaged(IndexDamage::Stale))
         }

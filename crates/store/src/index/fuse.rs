@@ -56,6 +56,14 @@ pub(super) fn mix(mut value: u64) -> u64 {
     value ^ (value >> 33)
 }
 
+/// The hashes that have a place, while a filter is built. Together, so that a look at a place takes one cache line.
+#[derive(Clone, Copy, Default)]
+struct Place {
+    count: u32,
+    /// Their exclusive or.
+    sum: u64,
+}
+
 impl Fuse {
     /// The set of `hashes`. `None` if no try succeeds.
     ///
@@ -79,29 +87,32 @@ impl Fuse {
             segments,
             fingerprints: vec![0; length],
         };
-        // Of each place: the number of hashes that have it, and their exclusive or.
-        let mut counts = vec![0_u32; length];
-        let mut sums = vec![0_u64; length];
+        let mut places = vec![Place::default(); length];
         for &hash in hashes {
             let mixed = mix(hash ^ seed);
-            for place in filter.places(mixed) {
-                counts[place] += 1;
-                sums[place] ^= mixed;
+            for at in filter.places(mixed) {
+                let place = &mut places[at];
+                place.count += 1;
+                place.sum ^= mixed;
             }
         }
         // A place with one hash decides about this hash; without it, other places have one.
-        let mut single: Vec<usize> = (0..length).filter(|&place| counts[place] == 1).collect();
+        let mut single: Vec<usize> = (0..length).filter(|&at| places[at].count == 1).collect();
         let mut order = Vec::with_capacity(hashes.len());
-        while let Some(place) = single.pop() {
-            if counts[place] != 1 {
+        while let Some(at) = single.pop() {
+            let Place {
+                count: 1,
+                sum: mixed,
+            } = places[at]
+            else {
                 continue;
-            }
-            let mixed = sums[place];
-            order.push((mixed, place));
+            };
+            order.push((mixed, at));
             for other in filter.places(mixed) {
-                counts[other] -= 1;
-                sums[other] ^= mixed;
-                if counts[other] == 1 {
+                let place = &mut places[other];
+                place.count -= 1;
+                place.sum ^= mixed;
+                if place.count == 1 {
                     single.push(other);
                 }
             }

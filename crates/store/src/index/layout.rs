@@ -22,6 +22,8 @@
 //! An index grows by whole extents while its capture is written. One that ends within an extent is that of a writer that was
 //! killed: its whole extents describe the beginning of the capture.
 
+use std::io::{self, Read};
+
 use flate2::Crc;
 
 use super::fuse::Fuse;
@@ -30,8 +32,14 @@ use super::keys::Key;
 /// Beginning of an index file. The digit is the version.
 pub(super) const MAGIC: &[u8; 8] = b"TLINDEX2";
 
+/// Bytes of an extent in front of its keys.
+const FIXED_BYTES: usize = 8 + 4 + 4 + 8 + 8 + 4;
+
+/// Bytes of a checksum.
+const SUM_BYTES: usize = 4;
+
 /// Bytes of an extent without keys.
-pub(super) const EXTENT_BYTES: usize = 8 + 4 + 4 + 8 + 8 + 4 + 4;
+pub(super) const EXTENT_BYTES: usize = FIXED_BYTES + SUM_BYTES;
 
 /// Bytes in front of the fingerprints.
 pub(super) const SET_BYTES: usize = 8 + 4 + 4;
@@ -85,6 +93,16 @@ impl Extent {
     }
 }
 
+/// How long an index is, and what it describes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct IndexLengths {
+    /// Bytes of the capture that are indexed: fewer than it has while it is being written.
+    pub capture: u64,
+    /// Bytes of the index, up to its last whole extent.
+    pub index: u64,
+}
+
 /// The index of one capture file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Index {
@@ -102,29 +120,18 @@ impl Index {
     /// # Errors
     /// [`IndexDamage::Magic`], [`IndexDamage::Checksum`].
     pub fn decode(file: &[u8]) -> Result<Self, IndexDamage> {
-        let Some(mut rest) = file.strip_prefix(MAGIC) else {
-            return Err(IndexDamage::Magic);
-        };
-        let mut crc = begun_crc();
-        let mut index = Self::default();
-        while let Some((extent, length)) = first_extent(rest, index.bytes)? {
-            let (body, behind) = rest.split_at(length);
-            let Some((sum, behind)) = behind.split_first_chunk() else {
-                break;
-            };
-            crc.update(body);
-            if crc.sum() != u32::from_le_bytes(*sum) {
-                return Err(IndexDamage::Checksum);
-            }
-            crc.update(sum);
-            let end = index.bytes.checked_add(extent.bytes);
-            // With a right checksum, a wrong number is of a program that does not follow the format.
-            index.bytes = end.ok_or(IndexDamage::Checksum)?;
-            index.extents.push(extent);
-            rest = behind;
+        let mut extents = Vec::new();
+        let decoded = decode_each(file, file.len() as u64, |extent| extents.push(extent));
+        match decoded {
+            Ok(lengths) => Ok(Self {
+                bytes: lengths.capture,
+                encoded_bytes: lengths.index,
+                extents,
+            }),
+            Err(DecodeError::Damaged(damage)) => Err(damage),
+            // Reading memory does not fail.
+            Err(DecodeError::Io(_)) => Err(IndexDamage::Checksum),
         }
-        index.encoded_bytes = (file.len() - rest.len()) as u64;
-        Ok(index)
     }
 
     /// The bytes of its file.
@@ -193,33 +200,133 @@ fn begun_crc() -> Crc {
     crc
 }
 
-/// The extent at the start of `bytes`, and its length without the checksum. `None` if its end is missing.
-fn first_extent(bytes: &[u8], offset: u64) -> Result<Option<(Extent, usize)>, IndexDamage> {
-    let mut rest = Rest(bytes);
-    let Some(mut extent) = rest.extent(offset) else {
-        return Ok(None);
-    };
-    if extent.classes != 0 {
-        let Some((seed, segment, segments)) = rest.shape() else {
+/// Why the next extent cannot be decoded.
+pub(super) enum DecodeError {
+    Io(io::Error),
+    Damaged(IndexDamage),
+}
+
+impl From<io::Error> for DecodeError {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+impl From<IndexDamage> for DecodeError {
+    fn from(damage: IndexDamage) -> Self {
+        Self::Damaged(damage)
+    }
+}
+
+/// Decodes an index of `length` bytes, and passes its extents to `each`.
+pub(super) fn decode_each(
+    index: impl Read,
+    length: u64,
+    mut each: impl FnMut(Extent),
+) -> Result<IndexLengths, DecodeError> {
+    let mut decoder = Decoder::new(index, length)?;
+    while let Some(extent) = decoder.next_extent()? {
+        each(extent);
+    }
+    Ok(decoder.lengths)
+}
+
+/// Decodes an extent at a time.
+struct Decoder<R> {
+    input: R,
+    /// Bytes of the input that were not read.
+    left: u64,
+    crc: Crc,
+    /// Up to the end of the last extent.
+    lengths: IndexLengths,
+    /// The bytes of one extent.
+    extent: Vec<u8>,
+}
+
+impl<R: Read> Decoder<R> {
+    /// For an input of `length` bytes.
+    fn new(input: R, length: u64) -> Result<Self, DecodeError> {
+        let mut decoder = Self {
+            input,
+            left: length,
+            crc: begun_crc(),
+            lengths: IndexLengths {
+                capture: 0,
+                index: MAGIC.len() as u64,
+            },
+            extent: Vec::new(),
+        };
+        if decoder.fill(MAGIC.len() as u64)? && decoder.extent == MAGIC {
+            Ok(decoder)
+        } else {
+            Err(IndexDamage::Magic.into())
+        }
+    }
+
+    /// The next extent. `None` if it is missing, or its end is.
+    fn next_extent(&mut self) -> Result<Option<Extent>, DecodeError> {
+        self.extent.clear();
+        if !self.fill(FIXED_BYTES as u64)? {
+            return Ok(None);
+        }
+        let Some(mut extent) = Rest(&self.extent).extent(self.lengths.capture) else {
+            return Ok(None);
+        };
+        if extent.classes != 0 {
+            let Some(keys) = self.keys()? else {
+                return Ok(None);
+            };
+            extent.keys = Some(keys);
+        }
+        let length = self.extent.len();
+        if !self.fill(SUM_BYTES as u64)? {
+            return Ok(None);
+        }
+        let (body, sum) = self.extent.split_at(length);
+        self.crc.update(body);
+        if sum != self.crc.sum().to_le_bytes() {
+            return Err(IndexDamage::Checksum.into());
+        }
+        self.crc.update(sum);
+        self.lengths.index += self.extent.len() as u64;
+        // With a right checksum, a wrong number is of a program that does not follow the format.
+        let end = self.lengths.capture.checked_add(extent.bytes);
+        self.lengths.capture = end.ok_or(IndexDamage::Checksum)?;
+        Ok(Some(extent))
+    }
+
+    /// The keys of the extent, whose other fields have been read. `None` if their end is missing.
+    fn keys(&mut self) -> Result<Option<Fuse>, DecodeError> {
+        if !self.fill(SET_BYTES as u64)? {
+            return Ok(None);
+        }
+        let Some((seed, segment, segments)) = Rest(&self.extent[FIXED_BYTES..]).shape() else {
             return Ok(None);
         };
         if !segment.is_power_of_two() || segments == 0 {
-            return Err(IndexDamage::Checksum);
+            return Err(IndexDamage::Checksum.into());
         }
-        let length = u64::from(segment) * (u64::from(segments) + 2);
-        let length = usize::try_from(length).unwrap_or(usize::MAX);
-        let Some((fingerprints, behind)) = rest.0.split_at_checked(length) else {
+        if !self.fill(u64::from(segment) * (u64::from(segments) + 2))? {
             return Ok(None);
-        };
-        extent.keys = Some(Fuse {
+        }
+        Ok(Some(Fuse {
             seed,
             segment,
             segments,
-            fingerprints: fingerprints.to_vec(),
-        });
-        rest.0 = behind;
+            fingerprints: self.extent[FIXED_BYTES + SET_BYTES..].to_vec(),
+        }))
     }
-    Ok(Some((extent, bytes.len() - rest.0.len())))
+
+    /// Appends the next `count` bytes to those of the extent. Returns false if there are fewer.
+    fn fill(&mut self, count: u64) -> io::Result<bool> {
+        if self.left < count {
+            return Ok(false);
+        }
+        let mut next = Read::by_ref(&mut self.input).take(count);
+        let read = next.read_to_end(&mut self.extent)? as u64;
+        self.left -= read;
+        Ok(read == count)
+    }
 }
 
 /// What is left to decode.

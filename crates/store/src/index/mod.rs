@@ -27,5 +27,5 @@ mod live;
 
 pub use build::{IndexError, index_path};
 pub use keys::Key;
-pub use layout::{Extent, Index, IndexDamage};
+pub use layout::{Extent, Index, IndexDamage, IndexLengths};
 pub(crate) use live::LiveIndex;

@@ -49,7 +49,17 @@ impl IndexQuery {
         path: &Path,
         used: &mut IndexUse,
     ) -> Result<Option<Parts>, IndexError> {
-        let index = Index::of(file, path)?;
+        let mut parts = Parts {
+            ranges: VecDeque::new(),
+            has_packets: false,
+        };
+        let index = Index::each_extent_of(file, path, |extent| {
+            let is_other = extent.packets == 0;
+            if is_other || self.may_select(&extent) {
+                parts.has_packets |= !is_other;
+                parts.add(extent.offset..extent.offset + extent.bytes);
+            }
+        })?;
         // Afterwards: a file that is being written has at least what its index describes.
         let length = file.metadata().map_or(0, |metadata| metadata.len());
         used.bytes += length;
@@ -58,20 +68,10 @@ impl IndexQuery {
             used.selected_bytes += length;
             return Ok(None);
         };
-        let mut parts = Parts {
-            ranges: VecDeque::new(),
-            has_packets: length > index.bytes,
-        };
-        for extent in &index.extents {
-            let is_other = extent.packets == 0;
-            if is_other || self.may_select(extent) {
-                parts.has_packets |= !is_other;
-                parts.add(extent.offset..extent.offset + extent.bytes);
-            }
-        }
         // What was appended since.
-        parts.add(index.bytes..length);
-        used.index_bytes += index.encoded_bytes;
+        parts.has_packets |= length > index.capture;
+        parts.add(index.capture..length);
+        used.index_bytes += index.index;
         Ok(Some(parts))
     }
 
