@@ -1,17 +1,22 @@
 //! Packets that are added together.
 
 use crate::decode::{Arrival, FlowPacket, Outside, Segment, plain};
+use crate::index::Index;
+use crate::key::Seed;
 
-/// Packets of a batch: as many as the loads that a CPU has under way at the same time, about.
+/// Packets of half a batch: as many as the loads that a CPU has under way at the same time, about.
 const PACKETS: usize = 16;
 
 /// Packets with decoded headers that wait to be added together.
 ///
-/// In a table of many flows, most packets find their flow in main memory. A batch loads the flows of all its packets before it adds the
-/// first one, so that these loads take the time of one.
+/// In a table of many flows, most packets find their flow in main memory. So a packet waits twice, each time for as long as
+/// the headers of a few others are decoded: for the place of its flow, and for the flow.
 #[derive(Clone, Debug)]
 pub struct FlowBatch {
-    pub(crate) packets: Vec<Waiting>,
+    /// Packets whose places are on their way.
+    pub(crate) arrived: Vec<Waiting>,
+    /// Packets before those, whose flows are on their way.
+    pub(crate) found: Vec<Waiting>,
 }
 
 /// A packet without its bytes.
@@ -25,46 +30,50 @@ pub(crate) struct Waiting {
     pub likely: u32,
 }
 
-impl Waiting {
-    #[inline]
-    fn new(packet: &FlowPacket<'_>, segment: Result<Segment, Outside>) -> Self {
-        Self {
-            arrival: Arrival::of(packet),
-            segment,
-            hash: 0,
-            likely: 0,
-        }
-    }
-}
-
 impl Default for FlowBatch {
     fn default() -> Self {
         Self {
-            packets: Vec::with_capacity(PACKETS),
+            arrived: Vec::with_capacity(PACKETS),
+            found: Vec::with_capacity(PACKETS),
         }
     }
 }
 
 impl FlowBatch {
-    /// Decodes the headers of a packet. Returns whether the batch is full: it is to be added then.
+    /// Decodes the headers of a packet. Returns whether half of the batch is full.
     #[inline]
-    pub fn push(&mut self, packet: &FlowPacket<'_>) -> bool {
+    pub(crate) fn push(&mut self, packet: &FlowPacket<'_>, seed: &Seed, index: &Index) -> bool {
+        let arrival = Arrival::of(packet);
         // Apart: if both were stored by the same code, it would load what it has just stored in smaller pieces, which stalls the CPU.
         match plain(packet) {
-            Some(segment) => self.packets.push(Waiting::new(packet, Ok(segment))),
-            None => self.push_unusual(packet),
+            Some(segment) => {
+                let hash = segment.key.hash(seed);
+                index.prefetch(hash);
+                self.arrived.push(Waiting {
+                    arrival,
+                    segment: Ok(segment),
+                    hash,
+                    likely: 0,
+                });
+            }
+            None => self.push_unusual(packet, seed),
         }
-        self.packets.len() >= PACKETS
+        self.arrived.len() >= PACKETS
     }
 
     #[cold]
-    fn push_unusual(&mut self, packet: &FlowPacket<'_>) {
+    fn push_unusual(&mut self, packet: &FlowPacket<'_>, seed: &Seed) {
         let segment = Segment::dissected(packet);
-        self.packets.push(Waiting::new(packet, segment));
+        self.arrived.push(Waiting {
+            arrival: Arrival::of(packet),
+            hash: segment.as_ref().map_or(0, |segment| segment.key.hash(seed)),
+            segment,
+            likely: 0,
+        });
     }
 
     /// Whether no packet waits.
     pub fn is_empty(&self) -> bool {
-        self.packets.is_empty()
+        self.arrived.is_empty() && self.found.is_empty()
     }
 }

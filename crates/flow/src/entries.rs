@@ -4,6 +4,7 @@
 //! reads and writes is in two lines side by side; the rest is elsewhere, TCP connections only for flows that have one.
 
 use abi::pages::prefer_large;
+use abi::prefetch::prefetch_value;
 
 use crate::decode::{Arrival, Segment};
 use crate::flow::{EndReason, Flow, Traffic};
@@ -233,20 +234,23 @@ impl Entries {
         self.flows[number as usize].packets()
     }
 
-    /// Loads the lines of a flow, which need not exist. The result says nothing.
+    /// Has the CPU fetch the lines of a flow, which need not exist.
     #[inline]
-    pub(crate) fn load(&self, number: u32) -> u64 {
-        let entry = self.flows.get(number as usize);
-        entry.map_or(0, |entry| entry.last_clock ^ entry.traffic[0].packets)
+    pub(crate) fn prefetch(&self, number: u32) {
+        if let Some(entry) = self.flows.get(number as usize) {
+            prefetch_value(entry);
+            prefetch_value(&entry.traffic);
+        }
     }
 
-    /// Loads the TCP connection of a flow, which need not exist. The result says nothing.
+    /// Has the CPU fetch the TCP connection of a flow, which need not exist.
     #[inline]
-    pub(crate) fn load_tcp(&self, number: u32) -> u32 {
+    pub(crate) fn prefetch_tcp(&self, number: u32) {
         let entry = self.flows.get(number as usize);
         let place = entry.map_or(NO_TCP, |entry| entry.tcp);
-        let connection = self.connections.get(place as usize);
-        connection.map_or(0, |Connection(tcp)| tcp.load())
+        if let Some(Connection(tcp)) = self.connections.get(place as usize) {
+            tcp.prefetch();
+        }
     }
 
     fn tcp(&self, number: u32) -> Option<&TcpConnection> {

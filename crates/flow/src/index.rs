@@ -1,6 +1,7 @@
 //! Finds the place of a flow by its hash: two buckets of eight, so that the work is bounded.
 
 use abi::pages::prefer_large;
+use abi::prefetch::prefetch_value;
 
 /// Places of a bucket, which is a cache line.
 const WAYS: usize = 8;
@@ -57,11 +58,11 @@ impl Index {
         None
     }
 
-    /// Loads the first bucket of this hash. The result says nothing.
+    /// Has the CPU fetch the first bucket of this hash.
     #[inline]
-    pub(crate) fn load(&self, hash: u64) -> u16 {
+    pub(crate) fn prefetch(&self, hash: u64) {
         let [first, _] = self.places(hash);
-        self.buckets[first].tags[0]
+        prefetch_value(&self.buckets[first]);
     }
 
     /// The flow that most likely has this hash; any number if none does.

@@ -116,30 +116,43 @@ impl FlowTable {
         );
     }
 
-    /// Adds the packets of a batch, in their order, and empties it. The result is that of [`add`](Self::add) for each.
+    /// Adds a packet, after up to 31 others that have waited in `batch` since before. The result is that of [`add`](Self::add) for
+    /// each, in their order.
+    #[inline]
+    pub fn push(
+        &mut self,
+        batch: &mut FlowBatch,
+        packet: &FlowPacket<'_>,
+        ended: &mut impl FnMut(&Flow),
+    ) {
+        if batch.push(packet, &self.seed, &self.index) {
+            self.add_half(batch, ended);
+        }
+    }
+
+    /// Adds the packets that wait, in their order.
     pub fn add_batch(&mut self, batch: &mut FlowBatch, ended: &mut impl FnMut(&Flow)) {
-        // Each of these loops has loads that do not wait for each other.
-        let mut loaded = 0;
-        for waiting in &mut batch.packets {
-            if let Ok(segment) = &waiting.segment {
-                waiting.hash = segment.key.hash(&self.seed);
-                loaded ^= u64::from(self.index.load(waiting.hash));
-            }
-        }
-        for waiting in &mut batch.packets {
+        self.add_half(batch, ended);
+        self.add_half(batch, ended);
+    }
+
+    /// Finds the flows of the packets that have arrived, and adds those whose flows were found before.
+    #[inline(never)]
+    fn add_half(&mut self, batch: &mut FlowBatch, ended: &mut impl FnMut(&Flow)) {
+        for waiting in &mut batch.arrived {
             waiting.likely = self.index.likely(waiting.hash);
-            loaded ^= self.entries.load(waiting.likely);
+            self.entries.prefetch(waiting.likely);
         }
-        for waiting in &batch.packets {
+        for waiting in &batch.found {
             if matches!(&waiting.segment, Ok(segment) if segment.tcp.is_some()) {
-                loaded ^= u64::from(self.entries.load_tcp(waiting.likely));
+                self.entries.prefetch_tcp(waiting.likely);
             }
         }
-        std::hint::black_box(loaded);
-        for waiting in &batch.packets {
+        for waiting in &batch.found {
             self.add_decoded(waiting, ended);
         }
-        batch.packets.clear();
+        batch.found.clear();
+        std::mem::swap(&mut batch.arrived, &mut batch.found);
     }
 
     #[inline]

@@ -4,6 +4,8 @@
 //! what fills a gap is one, too, if it follows duplicate acknowledgements or comes later than reordering explains: a round-trip
 //! time after the segment with the highest number. Wireshark decides by the same rules, with which tests compare.
 
+use abi::prefetch::prefetch_value;
+
 use crate::decode::TcpSegment;
 use crate::flow::{TcpFlow, TcpState};
 
@@ -163,11 +165,13 @@ impl TcpConnection {
         self.is_reset || self.directions.iter().all(|own| own.flags & FIN != 0)
     }
 
-    /// Loads what a segment needs. The result says nothing.
+    /// Has the CPU fetch what a segment needs.
     #[inline]
-    pub(crate) fn load(&self) -> u32 {
+    pub(crate) fn prefetch(&self) {
         let [one, other] = &self.directions;
-        one.next ^ other.next ^ self.syn_ns as u32
+        prefetch_value(&one.next);
+        prefetch_value(&other.next);
+        prefetch_value(&self.syn_ns);
     }
 
     fn state(&self) -> TcpState {

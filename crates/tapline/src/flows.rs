@@ -130,10 +130,10 @@ impl<S: FlowSink> FlowMeter<S> {
         );
         added.len = packet.len() as u64;
         added.interface = packet.interface() as u32;
-        if self.batch.push(&added) {
-            return self.add_batch();
-        }
-        Ok(())
+        let mut taken = Taken::new(&mut self.sink);
+        let take = &mut |flow: &Flow| taken.take(flow);
+        self.table.push(&mut self.batch, &added, take);
+        taken.result
     }
 
     fn add_batch(&mut self) -> Result<(), ConsumerError> {

@@ -39,11 +39,9 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
         let packet = FlowPacket::new(link_type, packet, Some(time_ns));
         table.add(&packet, &mut take);
         looks = looks.rotate_left(1);
-        let is_full = batch.push(&packet);
-        if is_full || looks & 1 == 1 {
-            batched.add_batch(&mut batch, &mut take_batched);
-        }
+        batched.push(&mut batch, &packet, &mut take_batched);
         if looks & 1 == 1 {
+            batched.add_batch(&mut batch, &mut take_batched);
             table.expire_all(time_ns, &mut take);
             batched.expire_all(time_ns, &mut take_batched);
         }

@@ -314,7 +314,9 @@ proptest! {
             let packet = FlowPacket::new(link_type::ETHERNET, &frame, Some(time_ns));
             let flows = &mut one.flows;
             one.table.add(&packet, &mut |flow| flows.push(*flow));
-            batch.push(&packet);
+            let flows = &mut other.flows;
+            let take = &mut |flow: &Flow| flows.push(*flow);
+            other.table.push(&mut batch, &packet, take);
             if number % size == 0 {
                 let flows = &mut other.flows;
                 other.table.add_batch(&mut batch, &mut |flow| flows.push(*flow));
