@@ -281,7 +281,7 @@ pub const ELSEWHERE: &[Elsewhere] = &[
     ),
     elsewhere(
         "processes",
-        &[libc::SYS_read],
+        &[libc::SYS_read, libc::SYS_statx],
         "what a process is called, which a file has",
         &["capture::who::a_file_says_which_process_sent_a_packet"],
     ),
