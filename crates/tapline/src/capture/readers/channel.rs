@@ -95,6 +95,9 @@ pub struct ChunkSender {
     handed_over_ns: u64,
     /// Packets that come after such a time without one can be older by this much.
     invisible_ns: u64,
+    /// Time stamp of the oldest packet that waits in a ring, or may: with several rings, packets of one are handed over while
+    /// older ones wait in another. `u64::MAX` with one ring.
+    unread_ns: u64,
 }
 
 /// The merger has ended, because the file failed.
@@ -129,6 +132,7 @@ pub fn channel(
         newest_ns: 0,
         handed_over_ns: 0,
         invisible_ns: 0,
+        unread_ns: u64::MAX,
     };
     let receiver = ChunkReceiver {
         full: filled,
@@ -187,6 +191,8 @@ fn read_until_end(
         let round = if waits {
             Round::EMPTY
         } else {
+            let unread_ns = engine.oldest_unread_ns(now_ns, LATE_BLOCK_NS);
+            dispatcher.consumer.see_unread(unread_ns);
             dispatcher.round(&mut engine.queues)
         };
         let is_empty = if waits {
@@ -242,6 +248,11 @@ impl ChunkSender {
             block_ns => block_ns + LATE_BLOCK_NS,
         };
         self.invisible_ns = self.invisible_ns.max(IN_FLIGHT_NS + late_ns);
+    }
+
+    /// No packet that waits in a ring is older than `unread_ns`.
+    pub fn see_unread(&mut self, unread_ns: u64) {
+        self.unread_ns = unread_ns;
     }
 
     /// The rings were empty at `now_ns`.
@@ -303,7 +314,8 @@ impl ChunkSender {
         let full = std::mem::replace(&mut self.chunk, next);
         self.newest_ns = self.newest_ns.max(full.newest_ns());
         self.full.try_send(full).map_err(|_| Closed)?;
-        self.mark(self.newest_ns.saturating_sub(IN_FLIGHT_NS));
+        let oldest_ns = self.newest_ns.min(self.unread_ns);
+        self.mark(oldest_ns.saturating_sub(IN_FLIGHT_NS));
         Ok(())
     }
 
