@@ -452,7 +452,7 @@ impl ParallelCapture {
 
     fn merger_times(&self) -> MergerTimes {
         let period = match self.options().delivery {
-            DeliveryMode::Batch { timeout, .. } => timeout,
+            DeliveryMode::Batch { timeout, .. } | DeliveryMode::Blocks { timeout, .. } => timeout,
             _ => Duration::ZERO,
         };
         MergerTimes {
