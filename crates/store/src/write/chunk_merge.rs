@@ -352,6 +352,7 @@ struct Gathered<'c> {
     ranges: [IoSlice<'c>; RANGES],
     /// Number of ranges.
     count: usize,
+    bytes: usize,
     packets: u64,
 }
 
@@ -360,6 +361,7 @@ impl<'c> Gathered<'c> {
         Self {
             ranges: [IoSlice::new(&[]); RANGES],
             count: 0,
+            bytes: 0,
             packets: 0,
         }
     }
@@ -368,6 +370,7 @@ impl<'c> Gathered<'c> {
     fn add(&mut self, bytes: &'c [u8], packets: usize) {
         self.ranges[self.count] = IoSlice::new(bytes);
         self.count += 1;
+        self.bytes += bytes.len();
         self.packets += packets as u64;
     }
 
@@ -377,7 +380,7 @@ impl<'c> Gathered<'c> {
             return Ok(());
         }
         let before = file.packets_accepted();
-        let result = file.write_ranges(&mut self.ranges[..self.count], self.packets);
+        let result = file.write_ranges(&mut self.ranges[..self.count], self.bytes, self.packets);
         let is_refused = file.packets_accepted() == before;
         for place in places {
             if is_refused {
@@ -385,7 +388,7 @@ impl<'c> Gathered<'c> {
             }
             place.accepted = place.done;
         }
-        (self.count, self.packets) = (0, 0);
+        (self.count, self.bytes, self.packets) = (0, 0, 0);
         result
     }
 }

@@ -17,7 +17,8 @@ impl CaptureFile {
             && self.sink.as_ref().is_some_and(Sink::is_descriptor)
     }
 
-    /// Adds `packets` packets of a file that [gathers](Self::gathers): native blocks of this file, whole in each of `ranges`.
+    /// Adds `packets` packets of a file that [gathers](Self::gathers): native blocks of this file, whole in each of `ranges`,
+    /// which are `bytes` bytes together.
     ///
     /// Cost: a `writev(2)`, or one copy if they are short.
     ///
@@ -26,9 +27,9 @@ impl CaptureFile {
     pub(in super::super) fn write_ranges(
         &mut self,
         ranges: &mut [IoSlice<'_>],
+        bytes: usize,
         packets: u64,
     ) -> Result<(), WriteError> {
-        let bytes = ranges.iter().map(|range| range.len()).sum();
         if bytes < DIRECT_BYTES_MIN {
             if bytes > self.buffer.room() || self.sink.is_none() {
                 self.make_way(bytes, 0)?;
@@ -44,7 +45,7 @@ impl CaptureFile {
         let Some(sink) = &mut self.sink else {
             return Ok(());
         };
-        let result = sink.write_ranges(ranges, |part| self.encoder.whole_records(part));
+        let result = sink.write_ranges(ranges, bytes, |part| self.encoder.whole_records(part));
         self.settle(result)
     }
 }
