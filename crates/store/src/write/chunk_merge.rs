@@ -58,7 +58,8 @@ struct Lane {
     sequences: Vec<Sequence>,
     /// Chunks added.
     added: u64,
-    free: Vec<PacketChunk>,
+    /// The one that was emptied last comes last.
+    free: VecDeque<PacketChunk>,
     counts: LaneCounts,
 }
 
@@ -165,7 +166,7 @@ impl ChunkMerge {
         for lane in &mut self.lanes {
             lane.counts.discarded += lane.waiting() as u64;
             for held in lane.sequences.drain(..).flatten() {
-                lane.free.push(held.emptied());
+                lane.free.push_back(held.emptied());
             }
         }
     }
@@ -179,9 +180,10 @@ impl ChunkMerge {
         Some(newest_ns.saturating_add(1))
     }
 
-    /// A chunk of `lane` all of whose packets have been written or discarded. It is empty.
+    /// A chunk of `lane` all of whose packets have been written or discarded. It is empty. The one that was filled first comes
+    /// first.
     pub fn take_free(&mut self, lane: usize) -> Option<PacketChunk> {
-        self.lanes.get_mut(lane)?.free.pop()
+        self.lanes.get_mut(lane)?.free.pop_front()
     }
 
     /// Packets that are not written.
@@ -199,7 +201,7 @@ impl Lane {
     fn add(&mut self, mut chunk: PacketChunk) {
         chunk.sort();
         let Some(first) = chunk.index().first() else {
-            self.free.push(chunk);
+            self.free.push_back(chunk);
             return;
         };
         let is_followed = |sequence: &Sequence| {
@@ -234,7 +236,7 @@ impl Lane {
             held.written += place.done as usize;
         }
         if let Some(held) = sequence.pop_front_if(|held| held.waiting().is_empty()) {
-            self.free.push(held.emptied());
+            self.free.push_back(held.emptied());
         }
     }
 }
