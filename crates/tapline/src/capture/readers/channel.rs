@@ -54,6 +54,8 @@ pub struct ChannelState {
     mark_ns: AtomicU64,
     /// The reader waits for an empty chunk.
     is_starved: AtomicBool,
+    /// Longest time for which the reader lets packets gather.
+    batch_ns: AtomicU64,
 }
 
 /// Wakes the merger.
@@ -159,6 +161,7 @@ pub fn of_queue<'p>(packet: &Packet<'p>, queue: Option<u32>) -> Packet<'p> {
 /// Reads until the capture ends. The calling thread is the reader.
 pub fn read(engine: &mut Engine, channel: &mut ChunkSender, stop: &Stop) -> CaptureSummary {
     channel.see_within(engine.invisible_ns());
+    channel.gather_for(engine.batch_ns());
     let mut dispatcher = Dispatcher {
         consumer: channel,
         remaining: u64::MAX,
@@ -187,6 +190,7 @@ fn read_until_end(
         let waits = engine.before_round(run, dispatcher)?;
         if run.is_changed() {
             dispatcher.consumer.see_within(engine.invisible_ns());
+            dispatcher.consumer.gather_for(engine.batch_ns());
         }
         let round = if waits {
             Round::EMPTY
@@ -248,6 +252,13 @@ impl ChunkSender {
             block_ns => block_ns + LATE_BLOCK_NS,
         };
         self.invisible_ns = self.invisible_ns.max(IN_FLIGHT_NS + late_ns);
+    }
+
+    /// Packets gather for at most `batch_ns` before they are read. A shorter time than before does not count: the merger is to
+    /// wait for the packets of that, too.
+    fn gather_for(&self, batch_ns: u64) {
+        // It publishes nothing else.
+        self.state.batch_ns.fetch_max(batch_ns, Ordering::Relaxed);
     }
 
     /// No packet that waits in a ring is older than `unread_ns`.
@@ -371,6 +382,11 @@ impl ChunkReceiver {
     /// returned. `u64::MAX`: there are no others.
     pub fn mark_ns(&self) -> u64 {
         self.state.mark_ns.load(Ordering::Acquire)
+    }
+
+    /// Longest time for which the reader lets packets gather so far.
+    pub fn batch_ns(&self) -> u64 {
+        self.state.batch_ns.load(Ordering::Relaxed)
     }
 
     /// The next chunk that was handed over.

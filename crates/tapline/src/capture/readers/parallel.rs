@@ -167,14 +167,10 @@ impl ParallelCapture {
         self.engines.len() * CHUNKS * PacketChunk::memory_bytes(self.chunk_bytes())
     }
 
-    /// Longest time for which a packet waits for older ones.
+    /// Longest time for which a packet waits for older ones. It grows if packets are to gather for longer while the capture
+    /// runs.
     pub fn max_delay(&self) -> Duration {
-        let batch = match self.options().delivery {
-            DeliveryMode::Batch { timeout, .. } | DeliveryMode::Blocks { timeout, .. } => timeout,
-            DeliveryMode::Adaptive { target } => target,
-            _ => Duration::ZERO,
-        };
-        MAX_DELAY + 2 * batch
+        MAX_DELAY + 2 * Duration::from_nanos(self.engines[0].batch_ns())
     }
 
     fn options(&self) -> &CaptureOptions {
@@ -303,7 +299,6 @@ impl ParallelCapture {
         });
         let (senders, channels): (Vec<ChunkSender>, Vec<ChunkReceiver>) = channels.unzip();
         let times = self.merger_times();
-        let max_delay = self.max_delay();
         let mut merger = Merger {
             merge: ChunkMerge::new(channels.len()),
             channels,
@@ -322,7 +317,7 @@ impl ParallelCapture {
             ..
         } = &mut self;
         let own_stop = &*own_stop;
-        let summaries = scope(|scope| {
+        let (summaries, max_delay_ns) = scope(|scope| {
             let work = engines.iter_mut().zip(senders);
             let jobs = work.map(|(engine, mut sender)| move || read(engine, &mut sender, own_stop));
             let started = start(scope, readers, jobs.collect());
@@ -330,8 +325,8 @@ impl ParallelCapture {
                 merger.ended = Some(Ended::Wait(io::Error::from(error.kind())));
                 merger.stopper.stop();
             }
-            merger.run(times, stop, live);
-            join(started.0)
+            let max_delay_ns = merger.run(times, stop, live);
+            (join(started.0), max_delay_ns)
         });
         let Merger {
             merge,
@@ -363,7 +358,7 @@ impl ParallelCapture {
         let merged = MergeSummary {
             late: counts.iter().map(|channel| channel.late).sum(),
             memory_bytes,
-            max_delay,
+            max_delay: Duration::from_nanos(max_delay_ns),
             time: at_start.and_then(|start| ReaderTime::now()?.since(start)),
         };
         let summary = of_all(results, ended, Some(merged), consumer.lost());
@@ -457,7 +452,7 @@ impl ParallelCapture {
         };
         MergerTimes {
             period: period.clamp(Duration::from_millis(10), Duration::from_millis(100)),
-            max_delay_ns: nanoseconds(self.max_delay()),
+            max_delay_ns: nanoseconds(MAX_DELAY),
             tick_ns: nanoseconds(self.options().tick).max(1),
         }
     }
