@@ -106,12 +106,9 @@ impl ReaderOptions {
             .min(queues as usize)
             .min(MAX_READERS);
         let count = NonZeroUsize::new(readers).filter(|count| count.get() > 1);
+        // A number even for all queues: with shared memory, all are as many as there are CPUs.
         Ok(count.map(|count| Self {
-            queues: if readers == queues as usize {
-                Queues::All
-            } else {
-                Queues::Count(count)
-            },
+            queues: Queues::Count(count),
             ..Self::default()
         }))
     }
