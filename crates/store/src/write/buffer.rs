@@ -36,6 +36,12 @@ impl Buffer {
         self.end = 0;
     }
 
+    /// Number of filled bytes.
+    #[inline]
+    pub(super) fn end(&self) -> usize {
+        self.end
+    }
+
     /// Bytes that can still be claimed.
     #[inline]
     pub(super) fn room(&self) -> usize {
