@@ -157,7 +157,7 @@ fn several_readers_merge_packets_by_hardware_stamps() {
     }
 }
 
-/// Those of the rings of several queues. Each measurement has an error, so clocks that are measured one by one differ.
+/// The rings of several queues have a clock each. Each measurement has an error, so clocks that are measured one by one differ.
 #[test]
 fn clocks_of_one_device_share_their_measurements() {
     if VM.has_run() {
