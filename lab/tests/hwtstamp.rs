@@ -157,6 +157,21 @@ fn several_readers_merge_packets_by_hardware_stamps() {
     }
 }
 
+/// The rings of several queues have a clock each. Each measurement has an error, so clocks that are measured one by one differ.
+#[test]
+fn clocks_of_one_device_share_their_measurements() {
+    if VM.has_run() {
+        return;
+    }
+    let host = host(&[("drift_ppb", "10000"), ("precise", "0")]);
+    let known = || StampDevice::open(LINK).and_then(|mut device| Ok(device.capabilities()?));
+    let known = host.run(known).expect("the device");
+    let index = known.and_then(|known| known.clock).expect("a clock");
+    let clocks = [(); 2].map(|()| ring::DeviceClock::open(index).expect("it can be read"));
+    let [one, other] = clocks.each_ref().map(|clock| clock.state());
+    assert_eq!(one, other);
+}
+
 #[test]
 fn a_drifting_clock_is_followed() {
     if VM.has_run() {

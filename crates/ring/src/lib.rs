@@ -51,5 +51,5 @@ pub use tpacket::{
 };
 pub use xdp::{
     BusyPoll, XdpOpenError, XdpRing, XdpRingOptions, XdpSendOptions, XdpSender, XdpSetupError,
-    XdpSetupStep, ZeroCopy,
+    XdpSetupStep, XdpSnaplen, ZeroCopy,
 };

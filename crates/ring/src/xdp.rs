@@ -22,6 +22,6 @@ mod walk;
 
 pub use error::{XdpOpenError, XdpSetupError, XdpSetupStep};
 pub use options::{BusyPoll, XdpRingOptions, ZeroCopy};
-pub use ring::XdpRing;
+pub use ring::{XdpRing, XdpSnaplen};
 pub use send::{XdpSendOptions, XdpSender};
 pub(crate) use walk::Descriptors;

@@ -85,21 +85,25 @@ impl RecordFile {
             .map_err(|error| failed(&self.path)(error.into()))
     }
 
-    /// The content; `None` if there is none of this kind.
+    /// The content; `None` if there is none of this kind. What a process left behind it that was killed while it wrote does not
+    /// count.
     pub fn read<T: DeserializeOwned>(&mut self) -> Option<T> {
         let mut text = String::new();
         self.file.rewind().ok()?;
         let mut bounded = (&mut self.file).take(BYTES_MAX);
         bounded.read_to_string(&mut text).ok()?;
-        serde_json::from_str(&text).ok()
+        let mut values = serde_json::Deserializer::from_str(&text).into_iter();
+        values.next()?.ok()
     }
 
+    /// Replaces the content. A process that is killed meanwhile leaves the content before or this one.
     pub fn write<T: Serialize>(&mut self, content: &T) -> Result<(), RecordError> {
         let mut write = || {
             let text = serde_json::to_string(content)?;
             self.file.rewind()?;
-            self.file.set_len(0)?;
             self.file.write_all(text.as_bytes())?;
+            // Last, so that the file is never empty.
+            self.file.set_len(text.len() as u64)?;
             self.file.sync_data()
         };
         write().map_err(failed(&self.path))
@@ -207,5 +211,26 @@ fn failed(path: &Path) -> impl Fn(io::Error) -> RecordError {
     move |source| RecordError {
         path: path.clone(),
         source,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_a_longer_content_before_does_not_count() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("record.json");
+        let mut record = RecordFile::create(path.clone()).unwrap();
+        assert_eq!(record.read::<Vec<u32>>(), None);
+        record.write(&[1000, 2000]).unwrap();
+        record.write(&[3]).unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "[3]");
+        // As a kill between the two steps of that leaves it.
+        fs::write(&path, "[3]0,2000]").unwrap();
+        assert_eq!(record.read::<Vec<u32>>(), Some(vec![3]));
+        fs::write(&path, "[3").unwrap();
+        assert_eq!(record.read::<Vec<u32>>(), None);
     }
 }

@@ -76,6 +76,32 @@ fn filter_snaplen_and_direction_change_for_all_readers() {
 }
 
 #[test]
+fn the_snaplen_of_af_xdp_sockets_changes_for_all_readers() {
+    if has_run() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let name = name("sockets");
+    let file = text(&folder.path().join("file.pcapng"));
+    let line = format!("--queues all --mode drop --name {name} -w {file}");
+    let (mut running, _) = start(&folder, &line);
+    let mut until_sent = |sum| {
+        send(0, 10);
+        send(1, 10);
+        running.event(|event| event["event"] == "stats" && number(event, "delivered") >= sum);
+    };
+    until_sent(20);
+    ctl(&name, "snaplen 60");
+    until_sent(40);
+    ctl(&name, "snaplen 300");
+    until_sent(60);
+    stop(running, 60).conserves(60);
+    let lengths: Vec<u32> = column(&file, "frame.cap_len");
+    let expected = [vec![106; 20], vec![60; 20], vec![106; 20]].concat();
+    assert_eq!(lengths, expected);
+}
+
+#[test]
 fn filters_change_under_load() {
     if has_run() {
         return;
@@ -353,12 +379,11 @@ fn what_cannot_change_for_several_readers_is_refused() {
         ("add one0", "other receive queues than those of the readers"),
         ("remove v1", "v1 is the last interface"),
     ];
-    let of_drop = &[
-        ("snaplen 60", "use mirror mode"),
+    let of_drop: &[_] = &[
         ("direction both", "the direction of v1 is fixed"),
         ("buffer 4M", "AF_XDP"),
     ];
-    let of_shared_memory = &[
+    let of_shared_memory: &[_] = &[
         ("snaplen 60", "use mirror mode"),
         ("direction both", "the direction of v1 is fixed"),
         ("buffer 4M", "while several readers read it"),

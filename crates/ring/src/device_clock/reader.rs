@@ -3,6 +3,9 @@
 use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use abi::clock::{
     DeviceTime, device_time, extended_device_time, monotonic_ns, precise_device_time,
@@ -84,29 +87,62 @@ pub struct DeviceClockState {
     pub steps: u64,
 }
 
+/// The clocks that rings of this process use.
+static CLOCKS: Mutex<Vec<Weak<SharedClock>>> = Mutex::new(Vec::new());
+
 /// A device's clock, measured again and again while its stamps are converted.
+///
+/// All of one device in a process share its measurements. So the rings of its queues convert stamps alike: with measurements of
+/// their own, packets of two queues that follow each other by less than the error of a measurement would change places.
 #[derive(Debug)]
 pub struct DeviceClock {
+    shared: Arc<SharedClock>,
+    line: ClockLine,
+    /// The number of measurements behind `line`.
+    measurements: u64,
+}
+
+/// The measurements of a clock.
+#[derive(Debug)]
+struct SharedClock {
     file: File,
     index: u32,
     method: ClockReadMethod,
-    timeline: ClockTimeline,
-    interval_ns: u64,
+    /// Device and inode of the file: the number of a clock that goes may be that of another one later.
+    identity: (u64, u64),
     /// `CLOCK_MONOTONIC` of the next measurement.
-    next_ns: u64,
+    next_ns: AtomicU64,
+    /// How many there were.
+    measurements: AtomicU64,
+    measured: Mutex<Measured>,
 }
 
-impl DeviceClock {
-    /// Opens `/dev/ptpINDEX` and measures it once.
-    ///
-    /// # Errors
-    /// ENOENT if there is no such file, EACCES if this user may not read it (by default only root may), EINVAL if it is
-    /// no clock.
-    /// # Source
-    /// Documentation/driver-api/ptp.rst.
-    #[doc(alias = "PHC")]
-    pub fn open(index: u32) -> io::Result<Self> {
+#[derive(Debug)]
+struct Measured {
+    timeline: ClockTimeline,
+    interval_ns: u64,
+}
+
+impl SharedClock {
+    /// Opens the clock, or finds it if it is open.
+    fn open(index: u32) -> io::Result<Arc<Self>> {
         let file = File::open(format!("/dev/ptp{index}"))?;
+        let about = file.metadata()?;
+        let identity = (about.dev(), about.ino());
+        // No panic leaves the list half changed.
+        let mut clocks = CLOCKS.lock().unwrap_or_else(PoisonError::into_inner);
+        clocks.retain(|clock| clock.strong_count() > 0);
+        let is_same = |clock: &Arc<Self>| (clock.index, clock.identity) == (index, identity);
+        let mut open = clocks.iter().filter_map(Weak::upgrade);
+        if let Some(clock) = open.find(is_same) {
+            return Ok(clock);
+        }
+        let clock = Arc::new(Self::measure_first(file, index, identity)?);
+        clocks.push(Arc::downgrade(&clock));
+        Ok(clock)
+    }
+
+    fn measure_first(file: File, index: u32, identity: (u64, u64)) -> io::Result<Self> {
         let mut method = ClockReadMethod::Precise;
         let mut first = method.read(&file);
         for other in [ClockReadMethod::Extended, ClockReadMethod::System] {
@@ -116,43 +152,99 @@ impl DeviceClock {
             }
         }
         Ok(Self {
-            timeline: ClockTimeline::new(first?),
+            measured: Mutex::new(Measured {
+                timeline: ClockTimeline::new(first?),
+                interval_ns: FIRST_INTERVAL_NS,
+            }),
             file,
             index,
             method,
-            interval_ns: FIRST_INTERVAL_NS,
-            next_ns: monotonic_ns() + FIRST_INTERVAL_NS,
+            identity,
+            next_ns: AtomicU64::new(monotonic_ns() + FIRST_INTERVAL_NS),
+            measurements: AtomicU64::new(1),
         })
     }
 
-    /// Measures the clock if it is time, at most once a second. Otherwise costs one read of the monotonic clock.
-    pub(crate) fn follow(&mut self) {
-        let now_ns = monotonic_ns();
-        if now_ns < self.next_ns {
+    fn measured(&self) -> MutexGuard<'_, Measured> {
+        // A panic leaves what was measured before.
+        self.measured.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn is_due(&self, now_ns: u64) -> bool {
+        // What is measured is read under the lock.
+        now_ns >= self.next_ns.load(Ordering::Relaxed)
+    }
+
+    /// Measures the clock, unless another thread does or has just done so.
+    #[cold]
+    fn measure(&self, now_ns: u64) {
+        let Ok(mut measured) = self.measured.try_lock() else {
+            return;
+        };
+        if !self.is_due(now_ns) {
             return;
         }
         // A clock that went away with its device is converted as before.
-        if let Ok(measured) = self.method.read(&self.file) {
-            self.timeline.add(measured);
+        if let Ok(measurement) = self.method.read(&self.file) {
+            measured.timeline.add(measurement);
+            self.measurements.fetch_add(1, Ordering::Relaxed);
         }
-        self.interval_ns = (2 * self.interval_ns).min(LONGEST_INTERVAL_NS);
-        self.next_ns = now_ns + self.interval_ns;
+        measured.interval_ns = (2 * measured.interval_ns).min(LONGEST_INTERVAL_NS);
+        let next_ns = now_ns + measured.interval_ns;
+        self.next_ns.store(next_ns, Ordering::Relaxed);
+    }
+}
+
+impl DeviceClock {
+    /// Opens `/dev/ptpINDEX` and measures it once, unless it is open already.
+    ///
+    /// # Errors
+    /// ENOENT if there is no such file, EACCES if this user may not read it (by default only root may), EINVAL if it is
+    /// no clock.
+    /// # Source
+    /// Documentation/driver-api/ptp.rst.
+    #[doc(alias = "PHC")]
+    pub fn open(index: u32) -> io::Result<Self> {
+        let shared = SharedClock::open(index)?;
+        let line = shared.measured().timeline.line();
+        Ok(Self {
+            shared,
+            line,
+            measurements: 0,
+        })
+    }
+
+    /// Measures the clock if it is time, at most once a second for all that share it. Otherwise costs one read of the monotonic
+    /// clock.
+    pub(crate) fn follow(&mut self) {
+        let now_ns = monotonic_ns();
+        if self.shared.is_due(now_ns) {
+            self.shared.measure(now_ns);
+        }
+        if self.shared.measurements.load(Ordering::Relaxed) != self.measurements {
+            let measured = self.shared.measured();
+            self.line = measured.timeline.line();
+            // It changes under the lock only.
+            self.measurements = self.shared.measurements.load(Ordering::Relaxed);
+        }
     }
 
     /// The conversion around now.
     pub(crate) fn line(&self) -> ClockLine {
-        self.timeline.line()
+        self.line
     }
 
     /// What is known of the clock.
     pub fn state(&self) -> DeviceClockState {
+        let measured = self.shared.measured();
+        let timeline = &measured.timeline;
         DeviceClockState {
-            index: self.index,
-            method: self.method,
-            offset_ns: self.timeline.offset_ns(),
-            drift_ppb: self.timeline.drift_ppb(),
-            uncertainty_ns: self.timeline.uncertainty_ns(),
-            steps: self.timeline.steps(),
+            index: self.shared.index,
+            method: self.shared.method,
+            offset_ns: timeline.offset_ns(),
+            drift_ppb: timeline.drift_ppb(),
+            uncertainty_ns: timeline.uncertainty_ns(),
+            steps: timeline.steps(),
         }
     }
 }

@@ -2,7 +2,10 @@
 
 use std::cell::Cell;
 use std::io;
+use std::num::NonZeroU32;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use abi::socket;
 use abi::xdp::{self, SOL_XDP, Statistics, XDP_PKT_CONTD, XDP_STATISTICS, XdpDesc};
@@ -58,6 +61,8 @@ pub struct XdpRing {
     pub(super) memory: Memory,
     pub(super) scratch: Vec<u8>,
     pub(super) properties: RingProperties,
+    /// The snaplen from the next batch on.
+    pub(super) snaplen: XdpSnaplen,
     /// The clock behind the device's time stamps.
     pub(super) clock: Option<Box<DeviceClock>>,
     pub(super) statistics: Statistics,
@@ -74,6 +79,18 @@ pub struct XdpRing {
     pub(super) link: InterfaceInfo,
     /// Keeps promiscuous mode enabled.
     pub(super) _membership: OwnedFd,
+}
+
+/// Changes the snaplen of an [`XdpRing`] while another thread reads it. Clones change the same ring.
+#[derive(Clone, Debug)]
+pub struct XdpSnaplen(Arc<AtomicU32>);
+
+impl XdpSnaplen {
+    /// Shows at most `bytes` bytes of each packet, from the next batch on.
+    pub fn set(&self, bytes: NonZeroU32) {
+        // It publishes nothing else, so `Relaxed` is enough.
+        self.0.store(bytes.get(), Ordering::Relaxed);
+    }
 }
 
 /// The oldest descriptors, and the bytes of the packets in them.
@@ -129,6 +146,7 @@ impl XdpRing {
             fill: opened.fill,
             memory: opened.memory,
             scratch: vec![0; scratch_bytes],
+            snaplen: XdpSnaplen(Arc::new(opened.properties.snaplen.into())),
             properties: opened.properties,
             clock,
             statistics: Statistics::default(),
@@ -176,6 +194,11 @@ impl XdpRing {
     /// The receive queue of the ring.
     pub fn queue(&self) -> u32 {
         self.queue
+    }
+
+    /// Changes the snaplen while the ring is read.
+    pub fn snaplen(&self) -> XdpSnaplen {
+        self.snaplen.clone()
     }
 
     /// Whether the driver receives directly into the packet memory, as the kernel reports it (`XDP_OPTIONS`).
@@ -227,6 +250,7 @@ impl XdpRing {
             self.wake();
             ready = self.rx.ready();
         }
+        self.follow_snaplen();
         let (packets, descriptors) = self.whole_packets(ready.min(MAX_DESCRIPTORS))?;
         self.look_at_the_clock();
         if let Some(clock) = &mut self.clock {
@@ -239,6 +263,17 @@ impl XdpRing {
             let _ = self.ask();
         }
         Some((packets, descriptors))
+    }
+
+    /// Follows a change of the snaplen.
+    #[inline]
+    fn follow_snaplen(&mut self) {
+        let snaplen = self.snaplen.0.load(Ordering::Relaxed);
+        if snaplen != self.properties.snaplen {
+            self.properties.snaplen = snaplen;
+            // Bytes were counted up to the snaplen before.
+            self.scanned.set(Scanned::default());
+        }
     }
 
     /// Lends the next packet of the [current batch](Self::begin_batch); `None` at its end.

@@ -16,22 +16,16 @@ pub(super) struct Buffer {
 impl Buffer {
     /// Allocates `capacity` bytes or somewhat more.
     pub(super) fn new(capacity: usize) -> Self {
-        match Self::several(1, capacity).pop() {
-            Some(buffer) => buffer,
-            None => handle_alloc_error(Layout::new::<Pages>()),
+        Self {
+            memory: pages(capacity),
+            end: 0,
         }
     }
 
     /// Allocates `count` buffers of `capacity` bytes or somewhat more, next to each other.
     pub(super) fn several(count: usize, capacity: usize) -> Vec<Self> {
         let buffer = |memory| Self { memory, end: 0 };
-        match Pages::map(count, capacity) {
-            Ok(parts) => parts.into_iter().map(buffer).collect(),
-            // As for every other allocation.
-            Err(_) => {
-                handle_alloc_error(Layout::array::<u8>(capacity).unwrap_or(Layout::new::<u8>()))
-            }
-        }
+        parts(count, capacity).into_iter().map(buffer).collect()
     }
 
     pub(super) fn filled(&self) -> &[u8] {
@@ -40,6 +34,12 @@ impl Buffer {
 
     pub(super) fn clear(&mut self) {
         self.end = 0;
+    }
+
+    /// Number of filled bytes.
+    #[inline]
+    pub(super) fn end(&self) -> usize {
+        self.end
     }
 
     /// Bytes that can still be claimed.
@@ -73,6 +73,22 @@ impl Buffer {
         if self.room() < bytes {
             *self = Self::new(bytes);
         }
+    }
+}
+
+/// Memory of `bytes` bytes or somewhat more.
+pub(super) fn pages(bytes: usize) -> Pages {
+    match parts(1, bytes).pop() {
+        Some(pages) => pages,
+        None => handle_alloc_error(Layout::new::<Pages>()),
+    }
+}
+
+fn parts(count: usize, bytes: usize) -> Vec<Pages> {
+    match Pages::map(count, bytes) {
+        Ok(parts) => parts,
+        // As for every other allocation.
+        Err(_) => handle_alloc_error(Layout::array::<u8>(bytes).unwrap_or(Layout::new::<u8>())),
     }
 }
 

@@ -121,19 +121,19 @@ impl PacketChunk {
     /// As [`claim`](Self::claim). An empty chunk does not grow.
     #[inline]
     fn try_claim(&mut self, length: usize, time_ns: u64) -> Option<&mut [u8]> {
-        if self.index.len() == self.index.capacity() || self.buffer.room() < length {
+        if self.index.len() == self.index.capacity() {
             return None;
         }
-        let start = self.buffer.filled().len() as u32;
-        let end = start + length as u32;
+        let start = self.buffer.end() as u32;
+        let claimed = self.buffer.try_claim(length)?;
         self.index.push(IndexEntry {
             time_ns,
             start,
-            end,
+            end: start + length as u32,
         });
         self.is_sorted &= time_ns >= self.newest_ns;
         self.newest_ns = self.newest_ns.max(time_ns);
-        Some(self.buffer.claim(length))
+        Some(claimed)
     }
 }
 

@@ -58,7 +58,8 @@ struct Lane {
     sequences: Vec<Sequence>,
     /// Chunks added.
     added: u64,
-    free: Vec<PacketChunk>,
+    /// The one that was emptied last comes last.
+    free: VecDeque<PacketChunk>,
     counts: LaneCounts,
 }
 
@@ -165,7 +166,7 @@ impl ChunkMerge {
         for lane in &mut self.lanes {
             lane.counts.discarded += lane.waiting() as u64;
             for held in lane.sequences.drain(..).flatten() {
-                lane.free.push(held.emptied());
+                lane.free.push_back(held.emptied());
             }
         }
     }
@@ -179,9 +180,10 @@ impl ChunkMerge {
         Some(newest_ns.saturating_add(1))
     }
 
-    /// A chunk of `lane` all of whose packets have been written or discarded. It is empty.
+    /// A chunk of `lane` all of whose packets have been written or discarded. It is empty. The one that was filled first comes
+    /// first.
     pub fn take_free(&mut self, lane: usize) -> Option<PacketChunk> {
-        self.lanes.get_mut(lane)?.free.pop()
+        self.lanes.get_mut(lane)?.free.pop_front()
     }
 
     /// Packets that are not written.
@@ -199,7 +201,7 @@ impl Lane {
     fn add(&mut self, mut chunk: PacketChunk) {
         chunk.sort();
         let Some(first) = chunk.index().first() else {
-            self.free.push(chunk);
+            self.free.push_back(chunk);
             return;
         };
         let is_followed = |sequence: &Sequence| {
@@ -234,7 +236,7 @@ impl Lane {
             held.written += place.done as usize;
         }
         if let Some(held) = sequence.pop_front_if(|held| held.waiting().is_empty()) {
-            self.free.push(held.emptied());
+            self.free.push_back(held.emptied());
         }
     }
 }
@@ -352,6 +354,7 @@ struct Gathered<'c> {
     ranges: [IoSlice<'c>; RANGES],
     /// Number of ranges.
     count: usize,
+    bytes: usize,
     packets: u64,
 }
 
@@ -360,6 +363,7 @@ impl<'c> Gathered<'c> {
         Self {
             ranges: [IoSlice::new(&[]); RANGES],
             count: 0,
+            bytes: 0,
             packets: 0,
         }
     }
@@ -368,6 +372,7 @@ impl<'c> Gathered<'c> {
     fn add(&mut self, bytes: &'c [u8], packets: usize) {
         self.ranges[self.count] = IoSlice::new(bytes);
         self.count += 1;
+        self.bytes += bytes.len();
         self.packets += packets as u64;
     }
 
@@ -377,7 +382,7 @@ impl<'c> Gathered<'c> {
             return Ok(());
         }
         let before = file.packets_accepted();
-        let result = file.write_ranges(&mut self.ranges[..self.count], self.packets);
+        let result = file.write_ranges(&mut self.ranges[..self.count], self.bytes, self.packets);
         let is_refused = file.packets_accepted() == before;
         for place in places {
             if is_refused {
@@ -385,7 +390,7 @@ impl<'c> Gathered<'c> {
             }
             place.accepted = place.done;
         }
-        (self.count, self.packets) = (0, 0);
+        (self.count, self.bytes, self.packets) = (0, 0, 0);
         result
     }
 }

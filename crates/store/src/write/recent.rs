@@ -1,7 +1,9 @@
 //! The newest packets of a capture, encoded in memory of a fixed size.
 
+use super::buffer::pages;
 use super::{CaptureFile, WriteError, pcapng};
 use crate::model::Packet;
+use abi::pages::Pages;
 
 /// Type of a block whose packet has been written. Block types with this bit are reserved for local use.
 const WRITTEN: u32 = 0x8000_0006;
@@ -20,7 +22,7 @@ const HEADER: usize = 28;
 /// Cost: a packet is copied once, without an allocation or system call. A packet for which there is no room
 /// replaces the oldest ones.
 pub struct RecentPackets {
-    memory: Box<[u8]>,
+    memory: Pages,
     oldest: usize,
     next: usize,
     /// End of the older blocks, if newer ones begin at the start of the memory again. Then `next <= oldest`.
@@ -29,10 +31,10 @@ pub struct RecentPackets {
 }
 
 impl RecentPackets {
-    /// Memory of `bytes` bytes.
+    /// Memory of `bytes` bytes, rounded up to whole pages.
     pub fn new(bytes: usize) -> Self {
         Self {
-            memory: vec![0; bytes].into_boxed_slice(),
+            memory: pages(bytes),
             oldest: 0,
             next: 0,
             wrap: None,

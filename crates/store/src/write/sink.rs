@@ -118,12 +118,13 @@ impl Sink {
         Err(self.fail((written - kept) as u64, packets_written, source))
     }
 
-    /// As [`write`](Self::write), for all of `ranges` in their order, which begin and end with a record.
+    /// As [`write`](Self::write), for all `bytes` bytes of `ranges` in their order, which begin and end with a record.
     ///
     /// Cost: a `writev(2)`. Copies nothing, except for a [`Stream`](Target::Stream), which is written range by range.
     pub(super) fn write_ranges(
         &mut self,
         ranges: &mut [IoSlice<'_>],
+        bytes: usize,
         whole: impl Fn(&[u8]) -> (usize, u64),
     ) -> Result<(), Failure> {
         if let Some(answer) = self.broken {
@@ -133,16 +134,19 @@ impl Sink {
             });
         }
         let (place, result) = match &mut self.target {
-            Target::Regular(file) | Target::Other(file) => write_all_ranges(file, ranges),
+            Target::Regular(file) | Target::Other(file) => write_all_ranges(file, ranges, bytes),
             Target::Stream(stream) => {
-                let (place, result) = write_all_ranges(stream, ranges);
+                let (place, result) = write_all_ranges(stream, ranges, bytes);
                 (place, result.and_then(|()| stream.flush()))
             }
         };
+        let Err(source) = result else {
+            self.bytes += bytes as u64;
+            return Ok(());
+        };
         let (before, partial) = ranges.split_at(place.range);
-        let bytes = |ranges: &[IoSlice<'_>]| ranges.iter().map(|range| range.len()).sum::<usize>();
-        self.bytes += (bytes(before) + place.bytes) as u64;
-        let Err(source) = result else { return Ok(()) };
+        let written = before.iter().map(|range| range.len()).sum::<usize>() + place.bytes;
+        self.bytes += written as u64;
         let partial = partial
             .first()
             .map_or(&[][..], |range| &range[..place.bytes]);
@@ -265,12 +269,15 @@ struct RangePlace {
     bytes: usize,
 }
 
-/// Writes all of `ranges`, none of which is empty. Returns up to where it did, also after an error.
+/// Writes all of `ranges`, none of which is empty, and which are `bytes` bytes together. Returns up to where it did, also
+/// after an error.
 fn write_all_ranges(
     writer: &mut impl Write,
     ranges: &mut [IoSlice<'_>],
+    bytes: usize,
 ) -> (RangePlace, io::Result<()>) {
     let mut place = RangePlace::default();
+    let mut left = bytes;
     // Bound: each round writes at least one byte, ends, or was interrupted by a signal.
     while let Some(&first) = ranges.get(place.range) {
         ranges[place.range].advance(place.bytes);
@@ -278,7 +285,15 @@ fn write_all_ranges(
         ranges[place.range] = first;
         match result {
             Ok(0) => return (place, Err(ErrorKind::WriteZero.into())),
-            Ok(taken) => place.bytes += taken,
+            // Nearly always. The ranges are many, and looking for the place among them takes time.
+            Ok(taken) if taken == left => {
+                place.range = ranges.len();
+                place.bytes = 0;
+            }
+            Ok(taken) => {
+                place.bytes += taken;
+                left = left.saturating_sub(taken);
+            }
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(error) => return (place, Err(error)),
         }

@@ -278,6 +278,11 @@ impl Engine {
             .sum()
     }
 
+    /// Longest time for which packets gather before they are read.
+    pub fn batch_ns(&self) -> u64 {
+        block_ns(self.options.delivery)
+    }
+
     fn with_counters(mut self) -> Self {
         self.live = self.counters();
         self

@@ -92,7 +92,8 @@ fn a_mode_that_is_refused_takes_no_packet() {
     assert!(numbers.into_iter().eq(0..sent as u32));
 }
 
-/// The rings are opened one after another, so their blocks end at different times.
+/// The rings are opened one after another, so their blocks end at different times. A batch takes longer than any packet waited
+/// for those of another reader before the change.
 #[test]
 fn no_packet_is_late_after_a_change_to_longer_batches() {
     // A block is a part of a batch of this size, or a batch of any size.
@@ -108,7 +109,7 @@ fn assert_none_is_late_after_a_change_to(min_bytes: usize) {
     let [left, right] = Net::new().pair();
     let (outcome, numbers, sent) = capture(&right, READERS, |control, _| {
         control
-            .set_delivery(batch(min_bytes, 400), Duration::ZERO)
+            .set_delivery(batch(min_bytes, 1500), Duration::ZERO)
             .unwrap();
         control.wait();
         let mut queue = SendQueue::default();
@@ -124,6 +125,7 @@ fn assert_none_is_late_after_a_change_to(min_bytes: usize) {
     assert_account(&outcome.account, sent, 0, 0);
     let merge = outcome.merge.expect("the packets were merged");
     assert_eq!(merge.late, 0);
+    assert_eq!(merge.max_delay, Duration::from_secs(4));
     assert!(numbers.into_iter().eq(0..FRAMES));
 }
 

@@ -32,11 +32,11 @@ pub enum ChangeError {
         /// The snaplen at the start.
         most: u32,
     },
-    /// In drop mode the snaplen can be changed by a single reader with a snaplen of at most [`SHORT_SNAPLEN`], to another
-    /// such snaplen.
+    /// A capture in drop mode that began with a snaplen of at most [`SHORT_SNAPLEN`] uses shared memory. There the snaplen
+    /// can be changed by a single reader, to another such snaplen.
     #[error(
-        "in drop mode the snaplen can be changed with one reader, from and to at most {SHORT_SNAPLEN} bytes \
-         (restart the capture, or use mirror mode)"
+        "the snaplen of shared memory in drop mode can be changed with one reader, to at most {SHORT_SNAPLEN} bytes \
+         (begin with a longer snaplen, or use mirror mode)"
     )]
     FixedSnaplen,
     /// The interface is not captured.

@@ -36,7 +36,7 @@ use crate::packet_filter::Filter;
 /// | TPACKET_V3 | a second ring takes over | the same | the same | the same |
 /// | ring buffers of XDP | immediate | the program switches to other buffers; refused with several readers | no effect | a second program takes over; [a snaplen above that of the start](ChangeError::LongerSnaplen) and the direction are refused |
 /// | shared memory in drop mode | immediate | a second program with other memory takes over; refused with several readers | no effect | a second program takes over; snaplen as the buffer; direction refused |
-/// | AF_XDP | immediate | [refused](ChangeError::Fixed) | no effect | a second program takes over; snaplen and direction refused |
+/// | AF_XDP | immediate | [refused](ChangeError::Fixed) | no effect | a second program takes over; the snaplen changes at once; direction refused |
 #[derive(Clone, Debug)]
 pub struct Control {
     /// Of all readers.
@@ -139,8 +139,8 @@ impl Control {
     /// Blocks as [`set_buffer`](Self::set_buffer) does.
     ///
     /// # Errors
-    /// As [`set_filter`](Self::set_filter); [`ChangeError::FixedSnaplen`] in drop mode, [`ChangeError::LongerSnaplen`]
-    /// with ring buffers of XDP.
+    /// As [`set_filter`](Self::set_filter); [`ChangeError::FixedSnaplen`] with shared memory in drop mode,
+    /// [`ChangeError::LongerSnaplen`] with ring buffers of XDP.
     pub fn set_snaplen(&self, bytes: u32) -> Result<(), ChangeError> {
         self.change(Change::Snaplen(bytes))
     }

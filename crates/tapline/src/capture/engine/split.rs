@@ -104,6 +104,24 @@ impl Engine {
         times.max().map_or(0, nanoseconds)
     }
 
+    /// A time stamp before which no packet waits in a ring, also in one that takes over, at `now_ns` by the time of day. The
+    /// kernel may hand over a block later than its time, by `late_ns`. `u64::MAX` with a single ring, which is read in order.
+    pub fn oldest_unread_ns(&self, now_ns: u64, late_ns: u64) -> u64 {
+        if self.queues.len() < 2 {
+            return u64::MAX;
+        }
+        let next = self.queues.iter().filter_map(|queue| queue.next.as_ref());
+        let rings = self.queues.iter().map(RxQueue::ring);
+        let rings = rings.chain(next.map(RingReader::ring));
+        let age_ns = |ring: &dyn RxRing| {
+            let of_block = |time| nanoseconds(time).saturating_add(late_ns);
+            // Without a packet to see, a block that is not full may have some.
+            let age_ns = ring.oldest_age_ns(now_ns);
+            age_ns.or_else(|| ring.block_time().map(of_block))
+        };
+        now_ns.saturating_sub(rings.filter_map(age_ns).max().unwrap_or(0))
+    }
+
     /// Whether an interface has time stamps of a clock that cannot be compared with the time of day.
     pub fn has_unconverted_stamps(&self) -> bool {
         let mut interfaces = self.interfaces.iter();

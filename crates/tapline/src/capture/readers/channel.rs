@@ -54,6 +54,8 @@ pub struct ChannelState {
     mark_ns: AtomicU64,
     /// The reader waits for an empty chunk.
     is_starved: AtomicBool,
+    /// Longest time for which the reader lets packets gather.
+    batch_ns: AtomicU64,
 }
 
 /// Wakes the merger.
@@ -95,6 +97,9 @@ pub struct ChunkSender {
     handed_over_ns: u64,
     /// Packets that come after such a time without one can be older by this much.
     invisible_ns: u64,
+    /// Time stamp of the oldest packet that waits in a ring, or may: with several rings, packets of one are handed over while
+    /// older ones wait in another. `u64::MAX` with one ring.
+    unread_ns: u64,
 }
 
 /// The merger has ended, because the file failed.
@@ -129,6 +134,7 @@ pub fn channel(
         newest_ns: 0,
         handed_over_ns: 0,
         invisible_ns: 0,
+        unread_ns: u64::MAX,
     };
     let receiver = ChunkReceiver {
         full: filled,
@@ -155,6 +161,7 @@ pub fn of_queue<'p>(packet: &Packet<'p>, queue: Option<u32>) -> Packet<'p> {
 /// Reads until the capture ends. The calling thread is the reader.
 pub fn read(engine: &mut Engine, channel: &mut ChunkSender, stop: &Stop) -> CaptureSummary {
     channel.see_within(engine.invisible_ns());
+    channel.gather_for(engine.batch_ns());
     let mut dispatcher = Dispatcher {
         consumer: channel,
         remaining: u64::MAX,
@@ -183,10 +190,13 @@ fn read_until_end(
         let waits = engine.before_round(run, dispatcher)?;
         if run.is_changed() {
             dispatcher.consumer.see_within(engine.invisible_ns());
+            dispatcher.consumer.gather_for(engine.batch_ns());
         }
         let round = if waits {
             Round::EMPTY
         } else {
+            let unread_ns = engine.oldest_unread_ns(now_ns, LATE_BLOCK_NS);
+            dispatcher.consumer.see_unread(unread_ns);
             dispatcher.round(&mut engine.queues)
         };
         let is_empty = if waits {
@@ -242,6 +252,18 @@ impl ChunkSender {
             block_ns => block_ns + LATE_BLOCK_NS,
         };
         self.invisible_ns = self.invisible_ns.max(IN_FLIGHT_NS + late_ns);
+    }
+
+    /// Packets gather for at most `batch_ns` before they are read. A shorter time than before does not count: the merger is to
+    /// wait for the packets of that, too.
+    fn gather_for(&self, batch_ns: u64) {
+        // It publishes nothing else.
+        self.state.batch_ns.fetch_max(batch_ns, Ordering::Relaxed);
+    }
+
+    /// No packet that waits in a ring is older than `unread_ns`.
+    pub fn see_unread(&mut self, unread_ns: u64) {
+        self.unread_ns = unread_ns;
     }
 
     /// The rings were empty at `now_ns`.
@@ -303,7 +325,8 @@ impl ChunkSender {
         let full = std::mem::replace(&mut self.chunk, next);
         self.newest_ns = self.newest_ns.max(full.newest_ns());
         self.full.try_send(full).map_err(|_| Closed)?;
-        self.mark(self.newest_ns.saturating_sub(IN_FLIGHT_NS));
+        let oldest_ns = self.newest_ns.min(self.unread_ns);
+        self.mark(oldest_ns.saturating_sub(IN_FLIGHT_NS));
         Ok(())
     }
 
@@ -359,6 +382,11 @@ impl ChunkReceiver {
     /// returned. `u64::MAX`: there are no others.
     pub fn mark_ns(&self) -> u64 {
         self.state.mark_ns.load(Ordering::Acquire)
+    }
+
+    /// Longest time for which the reader lets packets gather so far.
+    pub fn batch_ns(&self) -> u64 {
+        self.state.batch_ns.load(Ordering::Relaxed)
     }
 
     /// The next chunk that was handed over.

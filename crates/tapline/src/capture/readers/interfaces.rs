@@ -113,13 +113,14 @@ impl SharedOpener {
         };
         let count = XdpRing::queue_count(link)?.max(1);
         let is_complete = self.is_list || count as usize == queues.len();
-        if !is_complete || queues.iter().any(|&queue| queue >= count) {
+        let is_covered = is_complete && queues.iter().all(|&queue| queue < count);
+        let found = Netlink::open()?.link_named(link).ok();
+        let offset = queue_offset(found.as_ref().and_then(Link::kind_name));
+        let Some(offset) = offset.filter(|_| is_covered) else {
             return Err(CaptureError::Readers {
                 reason: "the interface has other receive queues than those of the readers",
             });
-        }
-        let found = Netlink::open()?.link_named(link).ok();
-        let offset = queue_offset(found.as_ref().and_then(Link::kind_name));
+        };
         let count = count as usize;
         let ring_of = |queue: u32| (queue as usize + offset) % count;
         let rings = queues.into_iter().map(ring_of).collect();

@@ -20,7 +20,8 @@ use crate::stop::{Stop, Stopper};
 pub struct MergerTimes {
     /// Longest sleep.
     pub period: Duration,
-    /// Longest time for which a packet waits for older ones of a reader that is held up.
+    /// Longest time for which a packet waits for older ones of a reader that is held up, in addition to twice the time for
+    /// which a reader lets packets gather.
     pub max_delay_ns: u64,
     /// Interval of the consumer's tick.
     pub tick_ns: u64,
@@ -42,11 +43,13 @@ pub struct Merger<'m, C> {
 }
 
 impl<C: FileOwner> Merger<'_, C> {
-    /// Writes until all readers have ended, which it makes them do at `stop` and when the file is complete or fails.
-    pub fn run(&mut self, times: MergerTimes, stop: &Stop, live: &LiveCounters) {
+    /// Writes until all readers have ended, which it makes them do at `stop` and when the file is complete or fails. Returns the
+    /// longest time for which a packet may have waited.
+    pub fn run(&mut self, times: MergerTimes, stop: &Stop, live: &LiveCounters) -> u64 {
         let mut next_tick_ns = monotonic_ns().saturating_add(times.tick_ns);
         loop {
-            let is_over = self.merge_ready(times.max_delay_ns);
+            let max_delay_ns = self.max_delay_ns(times);
+            let is_over = self.merge_ready(max_delay_ns);
             let now_ns = realtime_ns();
             self.try_to(|consumer| consumer.idle(now_ns));
             if monotonic_ns() >= next_tick_ns {
@@ -55,7 +58,7 @@ impl<C: FileOwner> Merger<'_, C> {
                 self.try_to(|consumer| consumer.tick(now_ns, &account));
             }
             if is_over {
-                return;
+                return max_delay_ns;
             }
             let left = Duration::from_nanos(next_tick_ns.saturating_sub(monotonic_ns()));
             match self.wait(times.period.min(left), stop) {
@@ -64,6 +67,13 @@ impl<C: FileOwner> Merger<'_, C> {
                 Err(error) => self.end(Ended::Wait(error)),
             }
         }
+    }
+
+    /// A change while the capture runs may let packets gather for longer.
+    fn max_delay_ns(&self, times: MergerTimes) -> u64 {
+        let batches = self.channels.iter().map(ChunkReceiver::batch_ns);
+        let batch_ns = batches.max().unwrap_or(0);
+        (times.max_delay_ns).saturating_add(batch_ns.saturating_mul(2))
     }
 
     fn wait(&self, time: Duration, stop: &Stop) -> io::Result<bool> {

@@ -106,12 +106,9 @@ impl ReaderOptions {
             .min(queues as usize)
             .min(MAX_READERS);
         let count = NonZeroUsize::new(readers).filter(|count| count.get() > 1);
+        // A number even for all queues: with shared memory, all are as many as there are CPUs.
         Ok(count.map(|count| Self {
-            queues: if readers == queues as usize {
-                Queues::All
-            } else {
-                Queues::Count(count)
-            },
+            queues: Queues::Count(count),
             ..Self::default()
         }))
     }
@@ -190,18 +187,20 @@ impl ReaderOptions {
             FanoutMode::Hash
         });
         let is_known = has_queues && distribution == FanoutMode::Queue;
-        let offset = offsets
-            .first()
-            .filter(|&first| offsets.iter().all(|o| o == first));
+        let first = offsets.first().copied().flatten();
+        let offset = first.filter(|_| offsets.iter().all(|&offset| offset == first));
         let queue_of = |member: usize, offset: usize| ((member + count - offset) % count) as u32;
         let queues = match offset {
-            Some(&offset) if is_known => (0..count).map(|n| queue_of(n, offset)).collect(),
+            Some(offset) if is_known => (0..count).map(|n| queue_of(n, offset)).collect(),
             _ => Vec::new(),
         };
         if self.only().is_some() && queues.is_empty() && count > 1 {
-            return Err(CaptureError::Readers {
-                reason: "the interfaces number their queues differently: select queues of one of them",
-            });
+            let reason = if offsets.contains(&None) {
+                "packets of an interface above others, such as a bond, have the queues of those: select one of those"
+            } else {
+                "the interfaces number their queues differently: select queues of one of them"
+            };
+            return Err(CaptureError::Readers { reason });
         }
         Ok(Some(PacketReaders {
             count,
@@ -238,13 +237,21 @@ impl ReaderOptions {
 }
 
 /// The difference between the number with which a received packet selects a member of a fanout group, and its receive
-/// queue. `kind` is the type of a virtual interface.
+/// queue. `kind` is the type of a virtual interface. `None`: its packets come from other interfaces and keep the queue in which
+/// those received them (`bond_handle_frame`, drivers/net/bonding/bond_main.c).
 ///
 /// Drivers store the queue plus one (`skb_record_rx_queue`, include/linux/skbuff.h; `fanout_demux_qm`,
 /// net/packet/af_packet.c). veth leaves the number of the queue through which its peer sent the packet, which is that of
 /// its own (`veth_xmit`, drivers/net/veth.c).
-pub(super) fn queue_offset(kind: Option<&str>) -> usize {
-    usize::from(kind != Some("veth"))
+pub(super) fn queue_offset(kind: Option<&str>) -> Option<usize> {
+    match kind {
+        Some("veth") => Some(0),
+        Some(
+            "bond" | "team" | "bridge" | "vlan" | "macvlan" | "macvtap" | "ipvlan" | "ipvtap"
+            | "macsec" | "vrf" | "hsr",
+        ) => None,
+        _ => Some(1),
+    }
 }
 
 /// Rejects interfaces that are down, by name. One that does not exist is left to whoever opens it.
@@ -270,4 +277,24 @@ pub fn pin(cpu: usize) {
     let mut only = CpuSet::new();
     only.set(cpu);
     let _ = sched_setaffinity(None, &only);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn interfaces_above_others_have_no_queues_of_their_own() {
+        let kinds = [
+            None,
+            Some("tun"),
+            Some("veth"),
+            Some("bond"),
+            Some("bridge"),
+        ];
+        assert_eq!(
+            kinds.map(queue_offset),
+            [Some(1), Some(1), Some(0), None, None]
+        );
+    }
 }

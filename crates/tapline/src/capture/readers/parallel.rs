@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::thread::{Builder, Scope, ScopedJoinHandle, scope};
 use std::time::Duration;
 
+use abi::machine::Machine;
 use abi::signal::with_signals_blocked;
 use filter::FilterWarning;
 use ring::{DeliveryMode, FanoutMode};
@@ -34,8 +35,12 @@ use super::summary::{ReaderResult, of_all};
 use crate::irq::{IrqPinning, PinnedIrq};
 use crate::stop::{Stop, Stopper};
 
-/// Memory for records that wait for older ones, of all readers, bytes: at 2 Mpps, those of a quarter of a second.
-const MERGE_BYTES: usize = 96 << 20;
+/// Most memory for records that wait for older ones, of all readers, bytes. At 10 Gbit/s in the shortest packets it holds those
+/// of 0.15 s, where a packet waits for 0.05 s and for the merger. At lower rates little of it is used.
+const MERGE_BYTES: usize = 256 << 20;
+
+/// Most of the host's memory for them: one part of so many.
+const MERGE_PARTS: u64 = 16;
 
 /// Longest time for which a packet waits for older ones, in addition to twice the time of a batch.
 const MAX_DELAY: Duration = Duration::from_secs(1);
@@ -65,6 +70,8 @@ pub struct ParallelCapture {
     joined: JoinedInterfaces,
     /// Interrupts of the receive queues, on the CPUs of their readers.
     irqs: Option<IrqPinning>,
+    /// Size of a chunk of records.
+    chunk_bytes: usize,
     /// Stops all readers.
     stop: Stop,
 }
@@ -104,8 +111,11 @@ impl ParallelCapture {
             let queue = queues.get(number).copied().or_else(|| engine.only_queue());
             open.push(OpenReader { queue, cpu });
         }
+        // Where sysinfo(2) is refused, memory is no matter.
+        let host_bytes = Machine::read().map_or(u64::MAX, |machine| machine.memory_bytes);
         let mut parallel = Self {
             control: None,
+            chunk_bytes: chunk_bytes(engines.len(), host_bytes),
             engines,
             readers: open,
             unread_queues,
@@ -164,25 +174,17 @@ impl ParallelCapture {
     /// Most memory for packets that wait to be written, bytes. A packet that is longer than a chunk, of at least
     /// 64 KiB, takes more.
     pub fn memory_bytes(&self) -> usize {
-        self.engines.len() * CHUNKS * PacketChunk::memory_bytes(self.chunk_bytes())
+        self.engines.len() * CHUNKS * PacketChunk::memory_bytes(self.chunk_bytes)
     }
 
-    /// Longest time for which a packet waits for older ones.
+    /// Longest time for which a packet waits for older ones. It grows if packets are to gather for longer while the capture
+    /// runs.
     pub fn max_delay(&self) -> Duration {
-        let batch = match self.options().delivery {
-            DeliveryMode::Batch { timeout, .. } | DeliveryMode::Blocks { timeout, .. } => timeout,
-            DeliveryMode::Adaptive { target } => target,
-            _ => Duration::ZERO,
-        };
-        MAX_DELAY + 2 * batch
+        MAX_DELAY + 2 * Duration::from_nanos(self.engines[0].batch_ns())
     }
 
     fn options(&self) -> &CaptureOptions {
         &self.engines[0].options
-    }
-
-    fn chunk_bytes(&self) -> usize {
-        (MERGE_BYTES / (self.engines.len() * CHUNKS)).clamp(64 << 10, 1 << 20)
     }
 
     /// Warnings of the filter compiler, for any of the interfaces.
@@ -293,7 +295,7 @@ impl ParallelCapture {
         let encoder = consumer.file().chunk_encoder();
         let channels = self.readers.iter();
         let channels = channels.map(|reader| {
-            let chunk_bytes = self.chunk_bytes();
+            let chunk_bytes = self.chunk_bytes;
             let (mut sender, receiver) =
                 channel(encoder.clone(), waker.clone(), chunk_bytes, reader.queue);
             if let Some(link_types) = consumer.identified() {
@@ -303,7 +305,6 @@ impl ParallelCapture {
         });
         let (senders, channels): (Vec<ChunkSender>, Vec<ChunkReceiver>) = channels.unzip();
         let times = self.merger_times();
-        let max_delay = self.max_delay();
         let mut merger = Merger {
             merge: ChunkMerge::new(channels.len()),
             channels,
@@ -322,7 +323,7 @@ impl ParallelCapture {
             ..
         } = &mut self;
         let own_stop = &*own_stop;
-        let summaries = scope(|scope| {
+        let (summaries, max_delay_ns) = scope(|scope| {
             let work = engines.iter_mut().zip(senders);
             let jobs = work.map(|(engine, mut sender)| move || read(engine, &mut sender, own_stop));
             let started = start(scope, readers, jobs.collect());
@@ -330,8 +331,8 @@ impl ParallelCapture {
                 merger.ended = Some(Ended::Wait(io::Error::from(error.kind())));
                 merger.stopper.stop();
             }
-            merger.run(times, stop, live);
-            join(started.0)
+            let max_delay_ns = merger.run(times, stop, live);
+            (join(started.0), max_delay_ns)
         });
         let Merger {
             merge,
@@ -363,7 +364,7 @@ impl ParallelCapture {
         let merged = MergeSummary {
             late: counts.iter().map(|channel| channel.late).sum(),
             memory_bytes,
-            max_delay,
+            max_delay: Duration::from_nanos(max_delay_ns),
             time: at_start.and_then(|start| ReaderTime::now()?.since(start)),
         };
         let summary = of_all(results, ended, Some(merged), consumer.lost());
@@ -452,15 +453,21 @@ impl ParallelCapture {
 
     fn merger_times(&self) -> MergerTimes {
         let period = match self.options().delivery {
-            DeliveryMode::Batch { timeout, .. } => timeout,
+            DeliveryMode::Batch { timeout, .. } | DeliveryMode::Blocks { timeout, .. } => timeout,
             _ => Duration::ZERO,
         };
         MergerTimes {
             period: period.clamp(Duration::from_millis(10), Duration::from_millis(100)),
-            max_delay_ns: nanoseconds(self.max_delay()),
+            max_delay_ns: nanoseconds(MAX_DELAY),
             tick_ns: nanoseconds(self.options().tick).max(1),
         }
     }
+}
+
+/// Size of a chunk for `readers` readers of a host with `host_bytes` bytes of memory.
+fn chunk_bytes(readers: usize, host_bytes: u64) -> usize {
+    let bytes = usize::try_from(host_bytes / MERGE_PARTS).unwrap_or(usize::MAX);
+    (bytes.min(MERGE_BYTES) / (readers * CHUNKS)).clamp(64 << 10, 1 << 20)
 }
 
 type Readers<'s> = Vec<ScopedJoinHandle<'s, CaptureSummary>>;
@@ -496,4 +503,18 @@ fn join(readers: Readers<'_>) -> Vec<CaptureSummary> {
         Err(panic) => std::panic::resume_unwind(panic),
     };
     readers.into_iter().map(summary).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chunks_are_smaller_for_more_readers_and_for_less_memory() {
+        let chunks = [2, 8, 64, 255].map(|readers| chunk_bytes(readers, 64 << 30) >> 10);
+        assert_eq!(chunks, [1024, 512, 64, 64]);
+        let chunks = [2, 8].map(|readers| chunk_bytes(readers, 1 << 30) >> 10);
+        assert_eq!(chunks, [512, 128]);
+        assert_eq!(chunk_bytes(1, u64::MAX), 1 << 20);
+    }
 }

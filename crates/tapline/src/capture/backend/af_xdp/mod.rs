@@ -1,6 +1,7 @@
 //! AF_XDP in drop mode: a socket per receive queue, and an XDP program that redirects packets to them.
 
 use std::io;
+use std::num::NonZeroU32;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 
@@ -11,8 +12,9 @@ use bpf::{
 };
 use netlink::Netlink;
 use ring::{
-    Batch, DeviceClockState, InterfaceInfo, RingCounters, TimestampSource, XdpOpenError, XdpRing,
-    XdpRingOptions, XdpSetupError, XdpSetupStep,
+    Batch, DeviceClockState, InterfaceInfo, RingCounters, RingOpenError, RingOptionError,
+    TimestampSource, XdpOpenError, XdpRing, XdpRingOptions, XdpSetupError, XdpSetupStep,
+    XdpSnaplen,
 };
 use rustix::event::{Timespec, poll};
 use rustix::io::Errno;
@@ -20,7 +22,7 @@ use rustix::io::Errno;
 use super::super::account::kernel_filter::{FilterCounters, KernelFilter};
 use super::super::account::summary::Sockets;
 use super::super::control::error::ChangeError;
-use super::super::control::hand_over::{HandOver, Replacement, RunOptions};
+use super::super::control::hand_over::{HandOver, NewRings, Replacement, RunOptions};
 use super::super::control::requested::Change;
 use super::super::error::CaptureError;
 use super::super::plan::backend::Backend;
@@ -82,6 +84,7 @@ pub fn open(
             program_options,
             link: rings[0].interface().clone(),
             options: options.clone(),
+            snaplens: rings.iter().map(XdpRing::snaplen).collect(),
         }) as Box<dyn HandOver>
     });
     let read = rings.iter().map(XdpRing::queue).collect();
@@ -222,7 +225,7 @@ impl KernelFilter for RedirectFilter {
 }
 
 /// Loads programs with another filter, which take over in the link of the first one. A queue has one packet memory, which
-/// cannot be replaced.
+/// cannot be replaced. It holds whole packets, so the snaplen is a matter of the reader.
 struct RedirectHandOver {
     xdp: XdpLink,
     program: Arc<XskProgram>,
@@ -230,6 +233,23 @@ struct RedirectHandOver {
     program_options: XskProgramOptions<'static>,
     link: InterfaceInfo,
     options: CaptureOptions,
+    /// Of all rings, also those of other readers.
+    snaplens: Vec<XdpSnaplen>,
+}
+
+/// A snaplen for rings that stay.
+struct SnaplenReplacement<'s> {
+    snaplens: &'s [XdpSnaplen],
+    bytes: NonZeroU32,
+}
+
+impl Replacement for SnaplenReplacement<'_> {
+    fn take_over(self: Box<Self>) -> Result<NewRings, ChangeError> {
+        for snaplen in self.snaplens {
+            snaplen.set(self.bytes);
+        }
+        Ok(Vec::new().into())
+    }
 }
 
 impl RedirectHandOver {
@@ -263,7 +283,13 @@ impl HandOver for RedirectHandOver {
                 let backend = Backend::Xdp;
                 return Err(ChangeError::Fixed { backend });
             }
-            Change::Snaplen(_) => return Err(ChangeError::FixedSnaplen),
+            Change::Snaplen(bytes) => {
+                let zero = || RingOpenError::from(RingOptionError::SnaplenZero);
+                return Ok(Box::new(SnaplenReplacement {
+                    bytes: NonZeroU32::new(*bytes).ok_or_else(zero)?,
+                    snaplens: &self.snaplens,
+                }));
+            }
             Change::Direction(_) => {
                 let link = self.link.name.clone();
                 return Err(ChangeError::FixedDirection { link });

@@ -10,7 +10,7 @@ use store::read::{Item, Reader};
 use store::write::{CaptureFile, CaptureFileOptions, LaneCounts, Output};
 
 use super::super::super::read::consumer::{Consumer, FileConsumer};
-use super::super::channel::{CHUNKS, ChunkSender, channel};
+use super::super::channel::{CHUNKS, ChunkSender, IN_FLIGHT_NS, channel};
 use super::*;
 use crate::packet::Packet;
 
@@ -169,4 +169,21 @@ fn readers_that_take_turns_are_in_order() {
     let mut sorted = written.clone();
     sorted.sort_unstable();
     assert!(sorted.into_iter().eq(0..10_000));
+}
+
+#[test]
+fn a_full_chunk_says_nothing_about_older_packets_in_another_ring_of_its_reader() {
+    let output = Output::Path("/dev/null".into());
+    let options = CaptureFileOptions::new(output, vec![Interface::new(LinkType::ETHERNET, 0)]);
+    let file = CaptureFile::create(options, 0).unwrap();
+    let waker = Arc::new(MergerWaker::new().unwrap());
+    let (mut sender, receiver) = channel(file.chunk_encoder(), waker, 4096, None);
+    // Several chunks each.
+    sender.see_unread(2 * IN_FLIGHT_NS);
+    send(&mut sender, (1..=100).map(|n| 10 * IN_FLIGHT_NS + n));
+    assert_eq!(receiver.mark_ns(), IN_FLIGHT_NS);
+    sender.see_unread(u64::MAX);
+    send(&mut sender, (101..=200).map(|n| 10 * IN_FLIGHT_NS + n));
+    let handed_over = 9 * IN_FLIGHT_NS + 100..9 * IN_FLIGHT_NS + 200;
+    assert!(handed_over.contains(&receiver.mark_ns()));
 }
