@@ -54,6 +54,7 @@ use std::process::ExitCode;
 
 use args::{Args, Command, from_ip_syntax};
 use failure::{Exit, Failure};
+use screen::printable;
 
 fn main() -> ExitCode {
     let result = Args::parse_line(from_ip_syntax(std::env::args_os()))
@@ -71,7 +72,6 @@ fn main() -> ExitCode {
 
 fn print(failure: &Failure) -> io::Result<()> {
     let mut out = io::stderr();
-    let printable = |line: &str| line.replace(char::is_control, "?");
     writeln!(out, "tapline: {}", printable(&failure.line))?;
     let mut below = failure.below.lines();
     below.try_for_each(|line| writeln!(out, "  {}", printable(line)))

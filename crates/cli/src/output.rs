@@ -17,6 +17,7 @@ use tapline::who::ProcessCounts;
 use crate::args::{ColumnFormat, FileFormat, OutputArgs};
 use crate::failure::{Exit, Failure, STDOUT};
 use crate::object_storage::ObjectUrl;
+use crate::screen::printable;
 use crate::units::{counted, grouped};
 
 pub fn is_stdout(path: &Path) -> bool {
@@ -298,6 +299,6 @@ impl Written {
                 last.display()
             ),
         };
-        writeln!(out, "{}", line.replace(char::is_control, "?"))
+        writeln!(out, "{}", printable(&line))
     }
 }

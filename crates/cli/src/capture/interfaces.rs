@@ -7,6 +7,7 @@ use tapline::net::{Link, OperState, net};
 
 use crate::failure::{Exit, Failure};
 use crate::json;
+use crate::screen::printable;
 
 /// Size of the ring that is opened to find out, and closed at once.
 const TRIAL_BYTES: usize = 1 << 20;
@@ -48,7 +49,7 @@ fn print(link: &Link, name: &str, refusal: Option<&str>, is_json: bool) -> io::R
     if let Some(refusal) = refusal {
         line = format!("{line}: cannot capture: {refusal}");
     }
-    writeln!(io::stdout(), "{}", line.replace(char::is_control, "?"))
+    writeln!(io::stdout(), "{}", printable(&line))
 }
 
 /// What decides whether packets come.

@@ -11,6 +11,7 @@ use tapline::net::Netlink;
 
 use crate::args::{BackendChoice, CaptureArgs, EditArgs, PartitionArgs, ReadArgs, SpoolArgs};
 use crate::failure::{Exit, Failure, NO_LINK};
+use crate::screen::printable;
 
 /// The job of `tapline read`, if the interfaces are pipes.
 pub fn as_read(args: &CaptureArgs) -> Result<Option<ReadArgs>, Failure> {
@@ -32,7 +33,7 @@ pub fn as_read(args: &CaptureArgs) -> Result<Option<ReadArgs>, Failure> {
     for path in args.interface.iter().filter(|name| *name != "-") {
         if !args.quiet && !args.json {
             // Its writer may come later.
-            let path = path.replace(char::is_control, "?");
+            let path = printable(path);
             let _ = writeln!(io::stderr(), "reading packets from the pipe {path}");
         }
     }

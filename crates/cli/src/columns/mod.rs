@@ -18,6 +18,7 @@ use crate::metrics::Counters;
 use crate::object_storage::{Account, ObjectUrl, UploadOptions, Uploads, WhenFull, is_url};
 use crate::output::is_stdout;
 use crate::sandbox::Sandbox;
+use crate::screen::printable;
 use crate::units::counted;
 
 #[cfg(not(feature = "columns"))]
@@ -214,7 +215,7 @@ impl ColumnOutput {
             objects.url,
             uploads.root().display()
         );
-        writeln!(out, "{}", line.replace(char::is_control, "?"))
+        writeln!(out, "{}", printable(&line))
     }
 
     /// Reads the counters of the uploads, for Prometheus.
@@ -243,7 +244,7 @@ impl ColumnOutput {
                 format!("to {files} below {}", self.path.display())
             }
         };
-        let place = place.replace(char::is_control, "?");
+        let place = printable(&place);
         writeln!(out, "{rows}, {bytes} written {place}")?;
         match &self.objects {
             Some(Objects {

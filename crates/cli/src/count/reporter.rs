@@ -118,7 +118,7 @@ fn write(text: &str) -> io::Result<()> {
 
 /// Reports a link change on standard error.
 pub fn warn(link: &CountedLink) {
-    let name = &link.link;
+    let name = screen::printable(&link.link);
     let line = match link.state {
         LinkState::Up => format!("{name} is up again"),
         LinkState::Down => {

@@ -8,6 +8,7 @@ use tapline::count::{Count, CountPoint, FallbackReason, PacketDirection, XdpAtta
 use crate::args::CountArgs;
 use crate::failure::{chain, xdp_refusal};
 use crate::json;
+use crate::screen::printable;
 
 /// Prints JSON on standard output, or text on standard error unless quiet. `metrics` is the URL of the
 /// counters.
@@ -37,7 +38,8 @@ pub fn show(args: &CountArgs, count: &Count, metrics: Option<&str>) -> io::Resul
         let places: Vec<CountPoint> = count.points().cloned().collect();
         for (link, hooks) in hooks(&places) {
             // A closed standard error is not a failure.
-            let _ = writeln!(out, "counting on {link}: {hooks}{hint}");
+            let line = printable(&format!("counting on {link}: {hooks}"));
+            let _ = writeln!(out, "{line}{hint}");
         }
         if let Some(url) = metrics {
             let _ = writeln!(out, "metrics at {url}");

@@ -12,7 +12,7 @@ use super::figures::{ClassFigures, Groups};
 use super::{json as figures_json, setup, start};
 use crate::args::CountArgs;
 use crate::json;
-use crate::screen::{fitted, width};
+use crate::screen::{fitted, printable, width};
 use crate::units::{grouped, span};
 
 /// Shorter down times are not reported: they would be 0.0 s.
@@ -108,7 +108,8 @@ impl Summary<'_> {
             let _ = writeln!(out, "{name}{packets:>15}{bytes:>20}{pps:>12}{bps:>12}");
         }
         for (name, hooks) in start::hooks(self.points) {
-            let _ = write!(out, "counted on {name}: {hooks}");
+            let line = printable(&format!("counted on {name}: {hooks}"));
+            let _ = write!(out, "{line}");
             let mut links = self.links.iter();
             let was_down =
                 |link: &CountedLink| link.state != LinkState::Up || link.down_ns >= MIN_DOWN_NS;
@@ -130,7 +131,7 @@ impl Summary<'_> {
                 let places = self.points.iter().zip(&totals.points);
                 rows.extend(places.map(|(place, &traffic)| {
                     let way = start::direction(place.direction);
-                    (format!("  {} {way}", place.link), traffic)
+                    (format!("  {} {way}", printable(&place.link)), traffic)
                 }));
             }
             let figures = ClassFigures::of_totals(totals, top);

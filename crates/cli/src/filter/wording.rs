@@ -6,6 +6,7 @@ use std::ops::Range;
 use tapline::filter::{FilterError, FilterWarning};
 
 use crate::failure::{Exit, Failure, chain};
+use crate::screen::printable;
 
 /// Maximum length of the excerpt of a long filter, before the error and in total, in characters.
 const MAX_BEFORE: usize = 60;
@@ -32,7 +33,6 @@ pub fn shown(text: &str, error: &FilterError) -> String {
 /// Prints the warnings about `text` to standard error.
 pub fn warn(text: &str, warnings: &[FilterWarning]) {
     let mut out = io::stderr();
-    let printable = |line: &str| line.replace(char::is_control, "?");
     for warning in warnings {
         let message: String = warning.to_string().chars().take(MAX_WARNING).collect();
         let mut warning = warning.clone();

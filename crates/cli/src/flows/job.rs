@@ -22,6 +22,7 @@ use crate::metrics::{Board, Counters, Server, capture_families, read_families};
 use crate::object_storage::WhenFull;
 use crate::read::{self, Arguments};
 use crate::sandbox::{self, Sandbox};
+use crate::screen::printable;
 use crate::{capture, filter_file, json, output, privilege, signals, user};
 
 /// How often flows are looked for whose time has come, and metrics are renewed.
@@ -335,7 +336,7 @@ fn show_start(
     if !args.quiet {
         // A closed standard error is not a failure.
         let mut out = io::stderr();
-        let interfaces = args.interface.join(", ");
+        let interfaces = printable(&args.interface.join(", "));
         let _ = writeln!(out, "flows on {interfaces}, {}", summary::room(args));
         if let Some(columns) = columns {
             let _ = columns.tell_uploads(&mut out);

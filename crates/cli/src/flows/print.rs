@@ -18,6 +18,7 @@ use crate::json;
 use crate::metrics::Board;
 use crate::moment::{local_zone, time_of_day};
 use crate::output;
+use crate::screen::printable;
 
 /// Buffered text that causes a write.
 const BUFFER_BYTES: usize = 64 << 10;
@@ -155,11 +156,11 @@ impl Printer {
 
 /// As in RFC 4180, without control characters: names of interfaces are whatever a file says.
 fn csv_text(text: &str) -> String {
-    let printable = text.replace(char::is_control, "?");
-    if printable.contains(['"', ',']) {
-        format!("\"{}\"", printable.replace('"', "\"\""))
+    let text = printable(text);
+    if text.contains(['"', ',']) {
+        format!("\"{}\"", text.replace('"', "\"\""))
     } else {
-        printable
+        text
     }
 }
 

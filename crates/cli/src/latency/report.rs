@@ -15,6 +15,7 @@ use crate::args::{Delivery, LatencyArgs};
 use crate::capture::{lost_json, stamps};
 use crate::failure::chain;
 use crate::json;
+use crate::screen::printable;
 use crate::units::{binary, counted, grouped, span};
 
 /// Columns of the summary.
@@ -70,11 +71,12 @@ impl<'a> Start<'a> {
         let mut out = io::stderr();
         // If standard error is closed, the measurement goes on.
         if let Some(refusal) = &self.refusal {
-            let _ = writeln!(out, "time stamps by the kernel: {refusal}");
+            let _ = writeln!(out, "time stamps by the kernel: {}", printable(refusal));
         }
         let _ = writeln!(
             out,
-            "measuring on {name} ({ring}, {} ring, time stamps by {})",
+            "measuring on {} ({ring}, {} ring, time stamps by {})",
+            printable(name),
             binary(self.buffer_bytes),
             self.timestamps.name()
         );
@@ -100,7 +102,7 @@ pub fn start_comparison(
         }));
     }
     // If standard error is closed, the measurement goes on.
-    let name = &args.interface;
+    let name = printable(&args.interface);
     let time = span(duration);
     let _ = writeln!(
         io::stderr(),

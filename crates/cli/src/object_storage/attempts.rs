@@ -10,6 +10,7 @@ use super::queue::{FailureKind, Queue, UploadFailure, Waiting};
 use super::spool::{self, Spool};
 use super::store::UploadError;
 use super::url::ObjectUrl;
+use crate::screen::printable;
 
 /// The pause after the first failure. It doubles with each further one.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
@@ -84,7 +85,7 @@ impl Attempts {
 /// Prints a line about uploads.
 pub fn say(line: &str) {
     // A closed standard error is no failure.
-    let _ = writeln!(io::stderr(), "{}", line.replace(char::is_control, "?"));
+    let _ = writeln!(io::stderr(), "{}", printable(line));
 }
 
 /// The pause after so many failures. Random, so that many hosts do not return to a service at the same time.

@@ -25,7 +25,7 @@ use crate::metrics::{Counters, Server, read_families};
 use crate::object_storage::WhenFull;
 use crate::packet_line::{LineOptions, Printer};
 use crate::sandbox::{self, Sandbox};
-use crate::screen::Progress;
+use crate::screen::{Progress, printable};
 use crate::units::{counted, grouped};
 use crate::{output, privilege, signals, user};
 pub use arguments::{Arguments, file_id};
@@ -280,11 +280,7 @@ pub fn fail_if_broken(mut lines: Vec<String>) -> Result<Exit, Failure> {
     };
     for line in lines {
         // A closed standard error is not a failure.
-        let _ = writeln!(
-            io::stderr(),
-            "tapline: {}",
-            line.replace(char::is_control, "?")
-        );
+        let _ = writeln!(io::stderr(), "tapline: {}", printable(&line));
     }
     Err(Failure::new(Exit::Failed, last))
 }

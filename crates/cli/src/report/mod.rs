@@ -16,7 +16,7 @@ use crate::failure::{Exit, Failure, chain};
 use crate::output::is_stdout;
 use crate::read::{self, Arguments, file_id};
 use crate::sandbox::{self, Sandbox};
-use crate::screen::Progress;
+use crate::screen::{Progress, printable};
 use crate::units::counted;
 use crate::{json as lines, privilege, signals, user};
 
@@ -113,6 +113,6 @@ fn print_result(
     let packets = counted(analysis.packets, "packet");
     let bytes = counted(analysis.bytes, "byte");
     let line = format!("{packets}, {bytes}; page written to {}", page.display());
-    let printed = writeln!(io::stdout(), "{}", line.replace(char::is_control, "?"));
+    let printed = writeln!(io::stdout(), "{}", printable(&line));
     printed.map_err(|error| Failure::stdout(&error))
 }

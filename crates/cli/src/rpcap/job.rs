@@ -21,6 +21,7 @@ use crate::metrics::Server;
 use crate::output::{self, Written};
 use crate::packet_line::{LineOptions, Printer};
 use crate::sandbox::{self, Sandbox};
+use crate::screen::printable;
 use crate::{filter, json, privilege, signals, user};
 
 pub fn run(args: &CaptureArgs, url: &Url, mut options: RemoteOptions) -> Result<Exit, Failure> {
@@ -143,6 +144,7 @@ fn begin(
     if !args.quiet {
         let way = if args.rpcap.udp { "UDP" } else { "TCP" };
         // A closed standard error is no reason to end.
+        let url = printable(&url.to_string());
         let _ = writeln!(io::stderr(), "capturing on {url}, packets by {way}");
         if args.sandbox.no_sandbox {
             let _ = writeln!(

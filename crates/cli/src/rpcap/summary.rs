@@ -9,6 +9,7 @@ use super::Url;
 use crate::args::CaptureArgs;
 use crate::json;
 use crate::output::{self, Written};
+use crate::screen::printable;
 use crate::units::{counted, grouped, span};
 
 pub struct Summary<'a> {
@@ -108,7 +109,8 @@ impl Summary<'_> {
             )?,
             None => writeln!(out, "the server did not send its counters")?,
         }
-        writeln!(out, "{} from {}", span(self.result.duration), self.url)?;
+        let url = printable(&self.url.to_string());
+        writeln!(out, "{} from {url}", span(self.result.duration))?;
         self.written.tell(out)
     }
 }

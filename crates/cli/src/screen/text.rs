@@ -34,6 +34,11 @@ pub fn filled(text: &str, columns: usize) -> String {
     format!("{text}{:blanks$}", "")
 }
 
+/// `text` without control characters: anybody may have named an interface or a file.
+pub fn printable(text: &str) -> String {
+    text.replace(char::is_control, "?")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

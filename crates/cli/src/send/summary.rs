@@ -7,6 +7,7 @@ use serde_json::json;
 use tapline::send::{Histogram, SendPath, SendPlan, SendSummary};
 
 use crate::args::SendArgs;
+use crate::screen::printable;
 use crate::units::{amount, counted, grouped, span};
 
 /// Prints what a dry run found: the packets, and the path that they would take, or why none can be opened.
@@ -48,7 +49,7 @@ pub fn show_plan(
         "{}, {}, of {sizes} bytes each, would be sent on {} {time}, {path}",
         counted(plan.packets(), "packet"),
         counted(plan.bytes(), "byte"),
-        args.interface.as_deref().unwrap_or_default(),
+        printable(args.interface.as_deref().unwrap_or_default()),
     )?;
     above_mtu(plan.skipped(), plan.truncated(), &mut io::stdout())
 }

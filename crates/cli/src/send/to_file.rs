@@ -17,6 +17,7 @@ use crate::args::SendArgs;
 use crate::failure::{Exit, Failure, STDOUT};
 use crate::metrics::Server;
 use crate::output::{is_stdout, refuse_compressed_name};
+use crate::screen::printable;
 use crate::units::counted;
 use crate::{privilege, signals, user};
 
@@ -96,7 +97,7 @@ fn show(args: &SendArgs, path: &Path, summary: &SendToFileSummary) -> io::Result
         counted(summary.bytes, "byte"),
         path.display()
     );
-    let line = line.replace(char::is_control, "?");
+    let line = printable(&line);
     if is_stdout(path) {
         return writeln!(io::stderr(), "{line}");
     }

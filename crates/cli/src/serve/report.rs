@@ -11,6 +11,7 @@ use crate::args::ServeRpcapArgs;
 use crate::capture::{account_line, lost_json};
 use crate::failure::chain;
 use crate::json;
+use crate::screen::printable;
 use crate::units::{counted, grouped};
 
 /// Said when others may see the connections.
@@ -208,7 +209,7 @@ impl Reporter {
     fn line(&self, line: &str) {
         if !self.is_quiet && !self.is_json {
             // As in `event`.
-            let _ = writeln!(io::stderr(), "{}", line.replace(char::is_control, "?"));
+            let _ = writeln!(io::stderr(), "{}", printable(line));
         }
     }
 }

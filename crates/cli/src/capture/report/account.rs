@@ -5,12 +5,13 @@ use std::io::{self, Write};
 use serde_json::Value;
 use tapline::capture::{Account, Lost};
 
+use crate::screen::printable;
 use crate::units::{counted, grouped};
 
 /// `received = delivered + filtered + lost`, as text.
 pub fn account_line(out: &mut dyn Write, link: Option<&str>, account: &Account) -> io::Result<()> {
     if let Some(link) = link {
-        write!(out, "  {link}: ")?;
+        write!(out, "  {}: ", printable(link))?;
     }
     let number = |value: Option<u64>| value.map_or("unknown".to_owned(), grouped);
     let received = account.received().map(|count| counted(count, "packet"));

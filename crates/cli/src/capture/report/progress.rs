@@ -13,7 +13,7 @@ use super::account::lost_json;
 use crate::args::CaptureArgs;
 use crate::failure::chain;
 use crate::packet_line::Printer;
-use crate::screen::Status;
+use crate::screen::{Status, printable};
 use crate::units::{amount, grouped, span};
 use crate::{json, metrics, output};
 
@@ -189,7 +189,7 @@ impl<C> Observed<C> {
             None => format!("capturing on {name}"),
         };
         // A closed standard error is no reason to end.
-        let _ = writeln!(io::stderr(), "{line}");
+        let _ = writeln!(io::stderr(), "{}", printable(&line));
         Ok(())
     }
 

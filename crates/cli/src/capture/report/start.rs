@@ -17,6 +17,7 @@ use crate::failure::{chain, xdp_refusal};
 use crate::json;
 use crate::output::Written;
 use crate::sandbox::Enforced;
+use crate::screen::printable;
 use crate::units::binary;
 
 /// Where the capture can be reached, and how it is restricted.
@@ -91,11 +92,12 @@ pub fn show(
             .iter()
             .filter_map(|one| one.timestamp_refusal)
         {
-            let _ = writeln!(out, "{}", software_stamps(refusal));
+            let _ = writeln!(out, "{}", printable(&software_stamps(refusal)));
         }
         for opened in capture.links() {
             // A closed standard error is no reason to end.
-            let _ = writeln!(out, "{}{hint}", line(&opened, args, buffer));
+            let line = printable(&line(&opened, args, buffer));
+            let _ = writeln!(out, "{line}{hint}");
         }
         if capture.is_hotplug() {
             let _ = writeln!(out, "capturing on each interface that comes up{hint}");
@@ -119,7 +121,7 @@ pub fn show(
             let _ = writeln!(out, "metrics at {url}");
         }
         if let Some(path) = places.control.filter(|_| args.name.is_some()) {
-            let _ = writeln!(out, "control socket {path}");
+            let _ = writeln!(out, "control socket {}", printable(path));
         }
     }
     Ok(())

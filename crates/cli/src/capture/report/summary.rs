@@ -18,6 +18,7 @@ use crate::capture::sockets;
 use crate::failure::{chain, xdp_refusal};
 use crate::json;
 use crate::output::{self, Written};
+use crate::screen::printable;
 use crate::units::{grouped, span};
 
 pub struct Summary<'a> {
@@ -185,18 +186,19 @@ impl Summary<'_> {
     /// The reasons for a slower back end.
     fn reasons(&self, out: &mut dyn Write) -> io::Result<()> {
         for link in &self.result.links {
+            let name = printable(&link.name);
             if let Some(clock) = &link.device_clock {
-                writeln!(out, "{}", stamps::clock_line(&link.name, clock))?;
+                writeln!(out, "{}", stamps::clock_line(&name, clock))?;
             }
             if let Some(refusal) = &link.native_refusal {
-                let (name, why) = (&link.name, xdp_refusal(refusal));
+                let why = printable(&xdp_refusal(refusal));
                 writeln!(
                     out,
                     "generic XDP on {name}: the driver refused native XDP: {why}"
                 )?;
             }
             if let Some(reason) = &link.uncounted {
-                let (name, why) = (&link.name, chain(&**reason));
+                let why = printable(&chain(&**reason));
                 writeln!(out, "filtered packets on {name} were not counted: {why}")?;
             }
         }

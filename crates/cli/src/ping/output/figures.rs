@@ -8,6 +8,7 @@ use tapline::ping::targets::Targets;
 use tapline::ping::{IcmpErrorKind, ProbeCounts, Prober};
 
 use super::icmp_text::words;
+use crate::screen::printable;
 
 /// Probe counters and round-trip times of one target, or of all.
 pub struct PingFigures {
@@ -118,7 +119,7 @@ fn whole(ns: f64) -> u64 {
 /// The name of a target as given, or its address.
 pub fn name(targets: &Targets, target: u32) -> String {
     match targets.name(target) {
-        Some(name) => name.replace(char::is_control, "?"),
+        Some(name) => printable(name),
         None => shown_address(targets, target),
     }
 }

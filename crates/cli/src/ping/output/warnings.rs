@@ -3,11 +3,11 @@
 use std::io;
 
 use super::reporter::RunStart;
-use crate::screen::say;
+use crate::screen::{printable, say};
 
 /// Prints a warning.
 pub fn warn(line: &str) {
-    say(&format!("tapline: {}", line.replace(char::is_control, "?")));
+    say(&format!("tapline: {}", printable(line)));
 }
 
 /// Prints the URL of the metrics, if they are served.
