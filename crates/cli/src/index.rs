@@ -9,7 +9,9 @@ use tapline::file::index::{Index, IndexError, index_path};
 
 use crate::args::IndexArgs;
 use crate::failure::{Exit, Failure, chain, innermost};
+use crate::read::fail_if_broken;
 use crate::sandbox::{self, Sandbox};
+use crate::screen::printable;
 use crate::units::{binary, counted};
 use crate::{json, privilege, user};
 
@@ -27,13 +29,7 @@ pub fn run(args: &IndexArgs) -> Result<Exit, Failure> {
             )),
         }
     }
-    let Some(last) = failures.pop() else {
-        return Ok(Exit::Done);
-    };
-    for line in failures {
-        let _ = writeln!(std::io::stderr(), "tapline: {line}");
-    }
-    Err(Failure::new(Exit::Failed, last))
+    fail_if_broken(failures)
 }
 
 /// Why a file cannot be indexed, without its name.
@@ -111,7 +107,7 @@ fn show(args: &IndexArgs, file: &Path, Done { index, is_new }: &Done) -> Result<
             place.display(),
             counted(packets, "packet")
         );
-        writeln!(std::io::stdout(), "{}", line.replace(char::is_control, "?"))
+        writeln!(std::io::stdout(), "{}", printable(&line))
     };
     printed.map_err(|error| Failure::stdout(&error))
 }

@@ -12,6 +12,7 @@ use std::process::Command;
 use self::program::{find, refusal};
 use crate::args::RunArgs;
 use crate::failure::{Exit, Failure};
+use crate::screen::printable;
 
 /// The library, as programs ask for it.
 const LIBRARY: &str = "libtapline_pcap.so.1";
@@ -60,7 +61,7 @@ pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
             library.display()
         );
         // If standard error is closed, nobody can read the message.
-        let _ = writeln!(std::io::stderr(), "{line}");
+        let _ = writeln!(std::io::stderr(), "{}", printable(&line));
     }
     let mut command = Command::new(&program);
     command.arg0(name).args(arguments);

@@ -127,17 +127,42 @@ fn control_characters_of_names_do_not_reach_the_terminal() {
     let (input, folder) = (capture("802.1w_rapid_STP.pcap"), scene.file(""));
     let copy = format!("{folder}/{name}.pcap");
     fs::copy(&input, &copy).expect("copied");
-    for line in [
-        format!("read {input} -w {folder}/{name}.pcapng"),
-        format!("read {input} -w {folder}/{name}-split.pcapng --split 10"),
-        format!("send -r {input} -w {folder}/{name}-sent.pcapng"),
-        format!("read {copy} --summary"),
-        format!("report {copy}"),
-        format!("index {copy}"),
-        format!("capture -i lo --duration 1ms -w {folder}/{name}-captured.pcapng"),
+    let mut command = scene.right.command("ip");
+    let made = command
+        .args(["link", "add", name, "type", "dummy"])
+        .status();
+    assert!(made.expect("ip runs").success());
+    let mut command = scene.right.command("ip");
+    let set = command.args(["link", "set", name, "up"]).status();
+    assert!(set.expect("ip runs").success());
+    for (status, line) in [
+        (0, format!("read {input} -w {folder}/{name}.pcapng")),
+        (
+            0,
+            format!("read {input} -w {folder}/{name}-split.pcapng --split 10"),
+        ),
+        (0, format!("send -r {input} -w {folder}/{name}-sent.pcapng")),
+        (0, format!("read {copy} --summary")),
+        (0, format!("report {copy}")),
+        (0, format!("index {copy}")),
+        (
+            0,
+            format!("capture -i lo --duration 1ms -w {folder}/{name}-captured.pcapng"),
+        ),
+        (
+            0,
+            format!("capture -i {name} -i lo --duration 1ms -w {folder}/of-link.pcapng"),
+        ),
+        (
+            0,
+            format!("count -i {name} -i lo --interval 10ms --duration 10ms"),
+        ),
+        (0, format!("flows -i {name} --duration 1ms")),
+        (0, format!("latency -i {name} --duration 1ms")),
+        (1, format!("index {folder}/{name}-1 {folder}/{name}-2")),
     ] {
         let ended = scene.run(&line);
-        ended.exit(0);
+        assert_eq!(ended.status.code(), Some(status), "{line}: {ended:?}");
         let told = [ended.stdout, ended.stderr].concat().join("\n");
         assert!(told.contains("a?[2J?1mb"), "{line}: {told:?}");
         let escapes = told
