@@ -14,7 +14,7 @@ use crate::page::Page;
 const REPORT: &str = "for --report";
 
 /// An open file for a page. `--report` opens it before the job starts: nothing is measured for a page that cannot be written,
-/// and a sandbox that forbids to open files is no obstacle.
+/// and a sandbox that forbids to open files is no obstacle. Until the page is written, the file keeps what it contains.
 pub struct PageFile {
     path: PathBuf,
     file: File,
@@ -32,7 +32,7 @@ impl PageFile {
 
     /// A file that `flag` chooses.
     pub fn create_for(path: &Path, flag: &'static str) -> Result<Self, Failure> {
-        let opened = OpenOutput::create().truncate().open(path);
+        let opened = OpenOutput::create().open(path);
         let file = opened.map_err(|error| failed(path, flag, &error))?;
         Ok(Self {
             path: path.to_owned(),
@@ -43,7 +43,12 @@ impl PageFile {
     }
 
     pub fn write(mut self, page: Page) -> Result<(), Failure> {
-        let written = self.file.write_all(text(page).as_bytes());
+        // Pipes and devices have no length.
+        let emptied = match self.file.set_len(0) {
+            Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
+            emptied => emptied,
+        };
+        let written = emptied.and_then(|()| self.file.write_all(text(page).as_bytes()));
         written.map_err(|error| {
             // Half a page looks like a whole one. What cannot be emptied is no file.
             let _ = self.file.set_len(0);

@@ -3,9 +3,10 @@
 
 use std::fs;
 
+use rustix::process::Signal;
 use tempfile::TempDir;
 
-use crate::support::ping::{echoes_answered, ping};
+use crate::support::ping::{echoes_answered, ping, start};
 use crate::support::run::spawn;
 use crate::support::{Scene, assert_refused, text};
 
@@ -126,6 +127,29 @@ fn the_page_of_a_measurement_has_every_packet() {
         let seen = [row[2], row[10]].map(|cell| cell.parse::<u64>().expect("a number"));
         assert_eq!(seen.iter().sum::<u64>(), 300, "{row:?}");
     }
+}
+
+#[test]
+fn a_page_that_exists_is_replaced_at_the_end() {
+    let scene = Scene::new();
+    let old = "x".repeat(1 << 20);
+    let path = scene.write("page.html", &old);
+    let read = || fs::read_to_string(&path).expect("a page");
+    let line = format!("10.1.0.2 -i 10ms --report {path}");
+    let mut killed = start(&scene, &line);
+    // The page is open once an answer is printed.
+    while !killed.line().contains("icmp_seq=") {}
+    killed.signal(Signal::KILL);
+    killed.finish();
+    assert_eq!(read(), old);
+    let mut stopped = start(&scene, &line);
+    while !stopped.line().contains("icmp_seq=") {}
+    stopped.stop().exit(0);
+    let page = read();
+    assert!(
+        page.starts_with("<!DOCTYPE html>") && page.trim_end().ends_with("</html>"),
+        "{page}"
+    );
 }
 
 #[test]

@@ -300,7 +300,7 @@ pub static COUNT: List = List {
     ],
 };
 
-/// The page of a run is emptied when the disk is full.
+/// The page of a run is emptied before it is written, and when the disk is full.
 pub static PING: List = List {
     name: "ping",
     calls: &[

@@ -26,6 +26,7 @@ const fn elsewhere(
 }
 
 const FULL_DISK: &str = "a file is cut to whole blocks, or removed";
+const PAGE: &str = "the page of a run is emptied";
 const SCREEN: &str = "a screen on a terminal";
 const STATUS_LINE: &str = "the width of a terminal";
 const PIPES: &str = "files that cannot be mapped, and pipes";
@@ -222,13 +223,13 @@ pub const ELSEWHERE: &[Elsewhere] = &[
     elsewhere(
         "ping",
         &[libc::SYS_ftruncate],
-        FULL_DISK,
+        PAGE,
         &["sandbox::full_disks::no_half_page_is_left"],
     ),
     elsewhere(
         "ping-xdp",
         &[libc::SYS_ftruncate],
-        FULL_DISK,
+        PAGE,
         &["sandbox::full_disks::no_half_page_is_left"],
     ),
     elsewhere(
