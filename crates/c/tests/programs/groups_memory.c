@@ -1,9 +1,11 @@
-/* groups_memory INTERFACE GROUPS: with too little memory for the groups of a count, reading them fails, and succeeds later. */
+/* groups_memory INTERFACE GROUPS: with too little memory for the groups of a count, reading them fails, and succeeds later.
+ * Until all packets are counted, it prints after each interval how many are. */
 #include <malloc.h>
+#include <time.h>
 
 #include "limit.h"
 
-enum { MIB = 1 << 20 };
+enum { MIB = 1 << 20, DEADLINE_SECONDS = 60 };
 
 static const tapline_class_count *figures;
 static size_t figure_count;
@@ -20,13 +22,16 @@ static tapline_count *open_count(const char *name, uint32_t by, uint32_t max_gro
     return counter;
 }
 
-/* Waits for packets with the counter `at_intervals` until `counter` has as many. */
-static void wait_for(tapline_count *at_intervals, tapline_count *counter, uint64_t packets) {
-    OK(tapline_count_totals(counter, &figures, &figure_count, &error));
-    while (figures[0].packets < packets) {
-        OK(tapline_count_next(at_intervals, -1, &figures, &figure_count, NULL, &error));
+/* Waits until `counter` has counted all packets: prints after each interval how many it has. */
+static void wait_for(tapline_count *counter, uint64_t packets) {
+    const time_t start = time(NULL);
+    do {
+        CHECK(time(NULL) - start < DEADLINE_SECONDS);
+        OK(tapline_count_next(counter, -1, &figures, &figure_count, NULL, &error));
         OK(tapline_count_totals(counter, &figures, &figure_count, &error));
-    }
+        printf("%llu\n", (unsigned long long)figures[0].packets);
+        fflush(stdout);
+    } while (figures[0].packets < packets);
 }
 
 int main(int count, char **words) {
@@ -37,7 +42,7 @@ int main(int count, char **words) {
     tapline_count *const plain = open_count(words[1], TAPLINE_COUNT_BY_NOTHING, 0);
     printf("ready\n");
     fflush(stdout);
-    wait_for(plain, plain, wanted);
+    wait_for(plain, wanted);
 
     /* What opening the counts has freed is no reserve. */
     malloc_trim(0);
@@ -53,7 +58,8 @@ int main(int count, char **words) {
     }
     const struct rlimit none = {.rlim_cur = RLIM_INFINITY, .rlim_max = RLIM_INFINITY};
     CHECK(setrlimit(RLIMIT_AS, &none) == 0);
-    wait_for(plain, by_port, wanted);
+    OK(tapline_count_totals(by_port, &figures, &figure_count, &error));
+    CHECK(figures[0].packets == wanted);
     const tapline_group_count *groups;
     size_t number;
     uint64_t other;
