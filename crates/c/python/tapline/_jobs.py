@@ -10,8 +10,15 @@ PingStats = record("PingStats", "tapline_ping_stats")
 SenderStats = record("SenderStats", "tapline_sender_stats")
 PingEvent = record("PingEvent", "tapline_ping_event")
 
-#: The figures of all classes in an interval of ``span_ns`` nanoseconds.
-Interval = collections.namedtuple("Interval", ["span_ns", "classes"])
+
+class Interval(collections.namedtuple("Interval", ["span_ns", "classes"])):
+    """The figures of all classes in an interval of ``span_ns`` nanoseconds. False if the interval has not ended yet."""
+
+    __slots__ = ()
+
+    def __bool__(self):
+        return bool(self.classes)
+
 
 _EVENT_KINDS = {
     value: name.removeprefix("TAPLINE_PING_EVENT_KIND_").lower().replace("_", "-")
@@ -45,8 +52,8 @@ class Count(Pollable):
         super().__init__(opened("tapline_count", lib.tapline_count_open, given.raw))
 
     def next(self, timeout=None):
-        """Waits for the end of the interval, at most ``timeout`` seconds. Without classes if it does not end in that time; None
-        when the count has ended.
+        """Waits for the end of the interval, at most ``timeout`` seconds. False, without classes, if it does not end in that
+        time: there are no groups then. None when the count has ended.
         """
 
         def attempt():
@@ -64,7 +71,10 @@ class Count(Pollable):
         return self._figures(lib.tapline_count_totals)
 
     def groups(self, index=0):
-        """The groups of the class at this position in the figures that were read last: a ``Groups``."""
+        """The groups of the class at this position in the figures that were read last: a ``Groups``.
+
+        Raises IndexError if there is no such class, as after an interval that has not ended.
+        """
         groups, count, other = ffi.new("const tapline_group_count **"), ffi.new("size_t *"), ffi.new("uint64_t *")
         if not call(lib.tapline_count_groups, self._raw, index, groups, count, other):
             raise IndexError(index)

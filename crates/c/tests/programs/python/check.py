@@ -152,7 +152,7 @@ def count(interface, packets):
     with tapline.Count(interface, classes={"udp": "udp", "all": ""}, **options) as counter:
         print("ready", flush=True)
         for interval in counter:
-            assert interval.span_ns > 0 and [one.name for one in interval.classes] == ["udp", "all"]
+            assert interval and interval.span_ns > 0 and [one.name for one in interval.classes] == ["udp", "all"]
             if counter.totals()[1].packets >= int(packets):
                 break
         udp, every = counter.totals()
@@ -164,6 +164,8 @@ def count(interface, packets):
         assert len(list(counter)) <= 1
     with tapline.Count(interface, interval=3600) as counter:
         assert counter.next(timeout=0) == counter.next(timeout=0.001) == (0, [])
+        assert not counter.next(timeout=0)
+        raises(IndexError, counter.groups)
 
 
 def ping(address):
