@@ -128,11 +128,11 @@ fn of_http(error: &HttpError) -> UploadFailure {
 }
 
 fn of_status(status: u16, code: Option<&str>) -> UploadFailure {
+    let is_clock = code == Some("RequestTimeTooSkewed");
+    let is_token = code.is_some_and(|code| TOKEN_CODES.contains(&code));
     let advice = match status {
-        _ if code == Some("RequestTimeTooSkewed") => " (the clock of this host is wrong)",
-        _ if code.is_some_and(|code| TOKEN_CODES.contains(&code)) => {
-            " (check the session token: it may have expired)"
-        }
+        _ if is_clock => " (the clock of this host is wrong)",
+        _ if is_token => " (check the session token: it may have expired)",
         401 | 403 => " (check the credentials and their permissions)",
         404 => " (does the bucket or container exist?)",
         301 | 307 | 400 => " (check the bucket or container, and the region)",
@@ -142,6 +142,8 @@ fn of_status(status: u16, code: Option<&str>) -> UploadFailure {
     UploadFailure {
         text: format!("the service answered {status}{code}{advice}"),
         kind: match status {
+            // Every file would be refused.
+            _ if is_clock || is_token => FailureKind::Lasting,
             500.. | 408 | 409 | 425 | 429 => FailureKind::Passing,
             // They concern the bucket, or whoever asks.
             301 | 307 | 401 | 404 => FailureKind::Lasting,
@@ -226,6 +228,7 @@ mod tests {
         ] {
             let failure = generic(&format!("Server returned non-2xx status code: {answer}"));
             assert_eq!(failure.text, advice);
+            assert_eq!(failure.kind, FailureKind::Lasting, "{answer}");
         }
         // Azure's answers begin with a mark of their encoding.
         let denied = generic(
