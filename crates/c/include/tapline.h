@@ -1394,7 +1394,8 @@ tapline_status tapline_count_open(const struct tapline_count_options *count_opti
 //
 // Returns END when the count has ended, after its last interval.
 //
-// Errors: SYSTEM, with ENOMEM if there is no memory for the groups. Their packets are in the totals.
+// Errors: SYSTEM, with ENOMEM if there is no memory for the groups. Their packets are in the totals, and in the next interval
+// that is lent.
 //
 // Threads: one at a time with this handle.
 tapline_status tapline_count_next(struct tapline_count *count,

@@ -194,6 +194,8 @@ struct Open {
     figures: Vec<tapline_class_count>,
     /// The same of their groups, by class.
     groups: Vec<ClassGroups>,
+    /// An interval that has ended and was not lent, for want of memory.
+    pending: Option<CountInterval>,
 }
 
 impl Object for Open {
@@ -354,6 +356,7 @@ pub unsafe extern "C" fn tapline_count_open(
             names,
             figures: Vec::new(),
             groups: Vec::new(),
+            pending: None,
         };
         out_count.write(Open::table().insert(open, stopper)?);
         Ok(tapline_status::Ok)
@@ -367,7 +370,8 @@ pub unsafe extern "C" fn tapline_count_open(
 ///
 /// Returns END when the count has ended, after its last interval.
 ///
-/// Errors: SYSTEM, with ENOMEM if there is no memory for the groups. Their packets are in the totals.
+/// Errors: SYSTEM, with ENOMEM if there is no memory for the groups. Their packets are in the totals, and in the next interval
+/// that is lent.
 ///
 /// Threads: one at a time with this handle.
 #[unsafe(no_mangle)]
@@ -386,16 +390,23 @@ pub extern "C" fn tapline_count_next(
         Open::table().with(count, |open| {
             // The groups of the last call need no memory meanwhile.
             open.groups = Vec::new();
-            let (classes, span_ns) = match open.next(timeout)? {
-                Some(interval) => (interval.classes, interval.span_ns),
+            if open.pending.is_none() {
+                open.pending = open.next(timeout)?;
+            }
+            let (classes, span_ns) = match &open.pending {
+                Some(interval) => (interval.classes.as_slice(), interval.span_ns),
                 None if open.count.has_ended() => return Ok(tapline_status::End),
-                None => (Vec::new(), 0),
+                None => (&[][..], 0),
             };
             let groups: Result<Vec<_>, Error> = classes
                 .iter()
                 .map(|class| ClassGroups::of(&class.groups, class.other))
                 .collect();
             open.groups = groups?;
+            let classes = open
+                .pending
+                .take()
+                .map_or(Vec::new(), |interval| interval.classes);
             let (figures, number) = open.lend(classes.iter().map(|class| class.traffic));
             out_figures.write(figures);
             out_figure_count.write(number);

@@ -49,6 +49,8 @@ int main(int count, char **words) {
     limit_memory(MIB);
     NO_MEMORY("cannot read counters", tapline_count_totals(by_port, &figures, &figure_count, &error));
     NO_MEMORY("cannot read counters", tapline_count_next(by_port, -1, &figures, &figure_count, NULL, &error));
+    OK(tapline_count_stop(by_port, &error));
+    NO_MEMORY("cannot read counters", tapline_count_next(by_port, -1, &figures, &figure_count, NULL, &error));
     for (uint64_t spare = 2; spare < 64; spare *= 2) {
         limit_memory(spare * MIB);
         tapline_error *error = NULL;
@@ -65,9 +67,10 @@ int main(int count, char **words) {
     uint64_t other;
     OK(tapline_count_groups(by_port, 0, &groups, &number, &other, &error));
     CHECK(number == wanted && other == 0);
-    /* The interval that could not be read is part of the next one. */
-    OK(tapline_count_next(by_port, -1, &figures, &figure_count, NULL, &error));
+    /* The intervals that could not be read are part of the next one, which is the last. */
+    CHECK(tapline_count_next(by_port, -1, &figures, &figure_count, NULL, NULL) == TAPLINE_STATUS_OK);
     CHECK(figures[0].packets == wanted);
+    CHECK(tapline_count_next(by_port, -1, &figures, &figure_count, NULL, NULL) == TAPLINE_STATUS_END);
     OK(tapline_count_close(plain, &error));
     OK(tapline_count_close(by_port, &error));
     printf("done\n");

@@ -57,6 +57,8 @@ pub struct Count {
     last: CounterSnapshot,
     stop: Stop,
     wake_up: WakeUp,
+    /// What ends the count, until the last interval could be read.
+    ending: Option<CountEnd>,
     end: Option<CountEnd>,
 }
 
@@ -141,6 +143,7 @@ impl Count {
             schedule,
             stop,
             wake_up,
+            ending: None,
             end: None,
         };
         count.last.monotonic_ns = count.schedule.start_ns;
@@ -209,7 +212,8 @@ impl Count {
     /// that goes down does not end the count; one that is removed does.
     ///
     /// # Errors
-    /// [`CountError::Read`] and [`CountError::Wait`].
+    /// [`CountError::Read`] and [`CountError::Wait`]. The next interval has the packets of one that could not be read, also at
+    /// the end of the count.
     #[expect(
         clippy::should_implement_trait,
         reason = "all jobs have this name; an iterator could not return errors as well"
@@ -287,7 +291,7 @@ impl Count {
             end
         } else {
             self.end_interval()?;
-            CountEnd::Finished
+            self.ending.take().unwrap_or(CountEnd::Finished)
         };
         Ok(CountSummary {
             end,
@@ -371,6 +375,9 @@ impl Count {
     ) -> Result<Option<CountEvent>, CountError> {
         let cannot_wait = |source| CountError::Wait { source };
         while self.end.is_none() {
+            if let Some(end) = self.ending.take() {
+                return self.end(end);
+            }
             match self.link_news() {
                 Some(LinkNews::Removed(link)) => return self.end(CountEnd::LinkRemoved { link }),
                 Some(LinkNews::Changed(link)) => return Ok(Some(CountEvent::Link(link))),
@@ -397,12 +404,15 @@ impl Count {
         Ok(None)
     }
 
+    /// Ends the count with its last interval. If that cannot be read, the next call tries again.
     fn end(&mut self, end: CountEnd) -> Result<Option<CountEvent>, CountError> {
-        self.end = Some(end);
+        self.ending = Some(end);
         // The descriptor stays readable: an event loop learns of the end after the last interval.
         let armed = self.wake_up.arm(0);
         armed.map_err(|source| CountError::Wait { source })?;
-        Ok(Some(CountEvent::Interval(self.end_interval()?)))
+        let interval = self.end_interval()?;
+        self.end = self.ending.take();
+        Ok(Some(CountEvent::Interval(interval)))
     }
 
     fn arm(&self) -> Result<(), CountError> {
