@@ -5,6 +5,7 @@ use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
+use rustix::thread::CapabilitySet;
 use tapline::file::model::{Interface, Section};
 use tapline::file::write::{
     CaptureFile, CaptureFileOptions, Compression, Format, IndexCounts, Output, Rotation,
@@ -17,11 +18,20 @@ use tapline::who::ProcessCounts;
 use crate::args::{ColumnFormat, FileFormat, OutputArgs};
 use crate::failure::{Exit, Failure, STDOUT};
 use crate::object_storage::ObjectUrl;
+use crate::privilege;
 use crate::screen::printable;
 use crate::units::{counted, grouped};
 
 pub fn is_stdout(path: &Path) -> bool {
     path.as_os_str() == "-"
+}
+
+/// The capabilities that writing to `path` requires. Standard output is already open.
+pub fn needed_capabilities(path: Option<&Path>) -> CapabilitySet {
+    match path {
+        Some(path) if !is_stdout(path) => privilege::ANY_FILE,
+        _ => CapabilitySet::empty(),
+    }
 }
 
 /// Adds to an error that standard output caused it.

@@ -59,13 +59,6 @@ pub const FIND_PROCESSES: CapabilitySet =
 /// What root needs to open, create and remove files of other users, in their directories.
 pub const ANY_FILE: CapabilitySet = CapabilitySet::DAC_OVERRIDE;
 
-/// The same, if one `writes` files.
-pub fn to_write(writes: bool) -> CapabilitySet {
-    let mut needed = CapabilitySet::empty();
-    needed.set(ANY_FILE, writes);
-    needed
-}
-
 /// What reading the counters of a program needs before Linux 5.19, if one `counts`.
 pub fn to_count(counts: bool) -> CapabilitySet {
     let mut needed = CapabilitySet::empty();

@@ -66,7 +66,8 @@ fn run_files(args: &FlowsArgs) -> Result<Exit, Failure> {
     read::raise_descriptor_limit();
     let failure = |error: &ReadError| read::failure(error, &arguments);
     let mut job = builder.stop(stop).open().map_err(|error| failure(&error))?;
-    user::leave(&args.user, privilege::to_write(columns.is_some()))?;
+    let needed = output::needed_capabilities(args.write.as_deref());
+    user::leave(&args.user, needed)?;
     let files = arguments.files.iter();
     let calls = columns
         .as_ref()
@@ -197,7 +198,7 @@ fn run_capture(args: &FlowsArgs) -> Result<Exit, Failure> {
         output.sink_mut().set_if_indexes(indexes.collect());
     }
     let mut needed = privilege::to_count(text.is_some());
-    needed.set(privilege::ANY_FILE, columns.is_some());
+    needed |= output::needed_capabilities(args.write.as_deref());
     user::leave(&args.user, needed)?;
     let mut sandbox = Sandbox::new(
         columns

@@ -27,7 +27,7 @@ use crate::packet_line::{LineOptions, Printer};
 use crate::sandbox::{self, Sandbox};
 use crate::screen::{Progress, printable};
 use crate::units::{counted, grouped};
-use crate::{output, privilege, signals, user};
+use crate::{output, signals, user};
 pub use arguments::{Arguments, file_id};
 pub use failure::failure;
 
@@ -61,8 +61,8 @@ pub fn run(args: &ReadArgs) -> Result<Exit, Failure> {
     let failure = |error: &ReadError| failure(error, &arguments);
     let server = args.metrics.map(Server::bind).transpose()?;
     let mut read = builder.stop(stop).open().map_err(|error| failure(&error))?;
-    let writes = args.output.write.is_some();
-    user::leave(&args.user, privilege::to_write(writes))?;
+    let needed = output::needed_capabilities(args.output.write.as_deref());
+    user::leave(&args.user, needed)?;
     let files = arguments.files.iter();
     if let Some(columns) = columns {
         let sandbox = files.fold(Sandbox::new(&sandbox::COLUMNS), Sandbox::read);

@@ -13,12 +13,12 @@ use tapline::read::ReadError;
 use self::output::PageOutput;
 use crate::args::ReportArgs;
 use crate::failure::{Exit, Failure, chain};
-use crate::output::is_stdout;
+use crate::output::{is_stdout, needed_capabilities};
 use crate::read::{self, Arguments, file_id};
 use crate::sandbox::{self, Sandbox};
 use crate::screen::{Progress, printable};
 use crate::units::counted;
-use crate::{json as lines, privilege, signals, user};
+use crate::{json as lines, signals, user};
 
 pub fn run(args: &ReportArgs) -> Result<Exit, Failure> {
     let arguments = Arguments::of_files(args.files.clone())?;
@@ -28,7 +28,7 @@ pub fn run(args: &ReportArgs) -> Result<Exit, Failure> {
     let failure = |error: &ReadError| read::failure(error, &arguments);
     let builder = arguments.inputs()?.stop(stop);
     let mut read = builder.open().map_err(|error| failure(&error))?;
-    user::leave(&args.user, privilege::to_write(!is_stdout(&page)))?;
+    user::leave(&args.user, needed_capabilities(Some(&page)))?;
     let output = PageOutput::open(&page)?;
     let files = args.files.iter();
     let sandbox = files.fold(Sandbox::new(&sandbox::READ), Sandbox::read);

@@ -22,7 +22,7 @@ use crate::output::{self, Written};
 use crate::packet_line::{LineOptions, Printer};
 use crate::sandbox::{self, Sandbox};
 use crate::screen::printable;
-use crate::{filter, json, privilege, signals, user};
+use crate::{filter, json, signals, user};
 
 pub fn run(args: &CaptureArgs, url: &Url, mut options: RemoteOptions) -> Result<Exit, Failure> {
     refuse_misplaced(args)?;
@@ -53,8 +53,8 @@ pub fn run(args: &CaptureArgs, url: &Url, mut options: RemoteOptions) -> Result<
     let remote = options.open().map_err(|error| failure(&error, args))?;
     let text = args.filter.join(" ");
     filter::warn(&text, remote.filter_warnings());
-    let writes = args.output.write.is_some();
-    user::leave(&args.user, privilege::to_write(writes))?;
+    let needed = output::needed_capabilities(args.output.write.as_deref());
+    user::leave(&args.user, needed)?;
     let (metrics, board) = serve(args, url, server)?;
     let begin = |written: &Written| begin(args, url, &remote, written, metrics.as_deref());
     let (written, result) = if let Some(path) = &args.output.write {

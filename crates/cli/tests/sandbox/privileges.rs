@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
 use std::io::Write;
+use std::process::Stdio;
 
 use crate::support::files::capture;
 use crate::support::rpcap::{FRAMES, serve};
-use crate::support::run::{Running, spawn};
+use crate::support::run::{Running, spawn, spawn_into};
 use crate::support::{Scene, tapline};
 
 /// Capabilities as in capabilities(7).
@@ -146,4 +147,32 @@ fn a_session_of_rpcap_has_no_privileges() {
     assert_eq!(lines(&server, "Seccomp_filters:")["serve"], "2");
     client.stop().exit(0);
     server.stop().exit(0);
+}
+
+#[test]
+fn what_writes_to_standard_output_has_no_privileges() {
+    let scene = Scene::new();
+    let pipe = scene.file("pipe");
+    let made = scene.right.command("mkfifo").arg(&pipe).status();
+    assert!(made.expect("mkfifo runs").success());
+    let capture = fs::read(capture("802.1w_rapid_STP.pcap")).expect("a capture");
+    for line in ["read pipe -w -", "flows pipe -w -"] {
+        // Opened for both, it waits for no reader.
+        let writer = OpenOptions::new().read(true).write(true).open(&pipe);
+        let mut writer = writer.expect("a pipe");
+        writer.write_all(&capture).expect("room");
+        let mut command = scene.command(&format!("{line} --metrics 0"));
+        command.stdout(Stdio::null());
+        let mut running = spawn_into(command);
+        while !running.error_line().starts_with("metrics at ") {}
+        // The main thread parses.
+        let status = format!("/proc/{}/status", running.pid().as_raw_nonzero());
+        let status = fs::read_to_string(status).expect("it runs");
+        assert!(
+            status.contains("\nCapPrm:\t0000000000000000\n"),
+            "{line}: {status}"
+        );
+        drop(writer);
+        running.finish().exit(0);
+    }
 }
