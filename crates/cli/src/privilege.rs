@@ -59,6 +59,9 @@ pub const FIND_PROCESSES: CapabilitySet =
 /// What root needs to open, create and remove files of other users, in their directories.
 pub const ANY_FILE: CapabilitySet = CapabilitySet::DAC_OVERRIDE;
 
+/// What root needs to open files of other users for reading.
+pub const READ_ANY_FILE: CapabilitySet = CapabilitySet::DAC_READ_SEARCH;
+
 /// What reading the counters of a program needs before Linux 5.19, if one `counts`.
 pub fn to_count(counts: bool) -> CapabilitySet {
     let mut needed = CapabilitySet::empty();

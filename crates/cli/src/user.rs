@@ -6,7 +6,7 @@ use rustix::thread::{CapabilitySet, set_keep_capabilities};
 
 use crate::args::UserArgs;
 use crate::failure::{Exit, Failure};
-use crate::privilege::drop_all_but;
+use crate::privilege::{self, drop_all_but};
 
 /// Changes to the user of `--user` if there is one, and drops every capability of the calling thread except `needed`; another
 /// user keeps none with which permissions of files could be overridden. Open sockets keep working.
@@ -32,6 +32,14 @@ pub fn leave(user: &UserArgs, mut needed: CapabilitySet) -> Result<(), Failure> 
         needed.remove(CapabilitySet::DAC_OVERRIDE);
     }
     Ok(drop_all_but(needed)?)
+}
+
+/// What opening files of others for reading requires. Another user has no such right.
+pub fn to_read_any_file(user: &UserArgs) -> CapabilitySet {
+    match user.user {
+        Some(_) => CapabilitySet::empty(),
+        None => privilege::READ_ANY_FILE,
+    }
 }
 
 /// What a thread keeps that starts before the program changes to the user of `--user`, and will not need it afterwards.

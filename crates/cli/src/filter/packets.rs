@@ -33,7 +33,7 @@ pub fn run(
 ) -> Result<Exit, Failure> {
     let name = path.display().to_string();
     look_up_names(compile);
-    privilege::drop_all_but(privilege::ANY_FILE)?;
+    privilege::drop_all_but(privilege::READ_ANY_FILE)?;
     let sandbox = Sandbox::new(&sandbox::FILTER).read(path);
     sandbox.enter(args.sandbox, false)?;
     let mut reader =

@@ -9,13 +9,13 @@ use crate::args::ReadArgs;
 use crate::failure::{Exit, Failure, chain};
 use crate::json::print;
 use crate::sandbox::{self, Sandbox};
-use crate::{privilege, user};
+use crate::user;
 
 /// Reports file after file. A file that fails does not affect the others.
 pub fn run(args: &ReadArgs, arguments: &Arguments, builder: ReadBuilder) -> Result<Exit, Failure> {
     let failure = |error: &ReadError| failure::failure(error, arguments);
     let mut inspection = builder.inspect().map_err(|error| failure(&error))?;
-    user::leave(&args.user, privilege::ANY_FILE)?;
+    user::leave(&args.user, user::to_read_any_file(&args.user))?;
     let files = arguments.files.iter();
     let sandbox = files.fold(Sandbox::new(&sandbox::READ), Sandbox::read);
     let sandbox = sandbox.local_time(!args.json);

@@ -21,7 +21,7 @@ use crate::failure::{Exit, Failure, is_closed_output};
 use crate::metrics::{Server, send_families};
 use crate::sandbox::{self, Sandbox};
 use crate::units::counted;
-use crate::{privilege, signals, user};
+use crate::{signals, user};
 use progress::Progress;
 use source::Source;
 
@@ -42,7 +42,9 @@ pub fn run(args: &SendArgs) -> Result<Exit, Failure> {
         .stop_with(signals::stop_as(&args.user, args.sandbox)?);
     let mut needed = CapabilitySet::empty();
     // Files are opened again for each repetition.
-    needed.set(privilege::ANY_FILE, !args.read.is_empty());
+    if !args.read.is_empty() {
+        needed |= user::to_read_any_file(&args.user);
+    }
     // At a rate, packets leave on time only if the sending thread runs first when it wakes.
     needed.set(CapabilitySet::SYS_NICE, rate(args) != Rate::Max);
     user::leave(&args.user, needed)?;

@@ -12,6 +12,7 @@ use crate::support::tapline;
 
 /// Capabilities as in capabilities(7).
 const DAC_OVERRIDE: u64 = 1 << 1;
+const DAC_READ_SEARCH: u64 = 1 << 2;
 const NET_ADMIN: u64 = 1 << 12;
 const SYS_NICE: u64 = 1 << 23;
 const BPF: u64 = 1 << 39;
@@ -124,6 +125,11 @@ const ROWS: &[Row] = &[
         "send -q -i right0 --udp --dst 10.1.0.1 --rate 100pps",
         &[],
         SYS_NICE,
+    ),
+    row(
+        "send -q -i right0 -r DIR/in.pcap --loop 0 --rate 100pps",
+        &[],
+        SYS_NICE | DAC_READ_SEARCH,
     ),
 ];
 
