@@ -319,7 +319,15 @@ fn print_summary(args: &ReadArgs, summary: &ReadSummary, broken: &[InputError]) 
             "{packets} packets of flows without a file are in the one with the number 0 (--split-files {most})"
         )?;
     }
-    let left_out = &summary.written.left_out;
+    let mut left_out = summary.written.left_out;
+    let truncated = std::mem::take(&mut left_out.truncated_times);
+    if truncated > 0 {
+        let times = counted(truncated, "time stamp");
+        writeln!(
+            out,
+            "{times} truncated to microseconds (use --format pcap-ns)"
+        )?;
+    }
     if left_out.is_empty() {
         return Ok(());
     }

@@ -249,7 +249,7 @@ fn a_pcap_file_says_what_it_cannot_hold() {
     // Of times, 1 ns and 2 ns after 1970.
     let input = folder.file("in.pcap");
     let told = printed(&format!("read --format pcap -w {copy} {input}"));
-    let line = "left out, since pcap cannot hold it: nanoseconds of times (2)";
+    let line = "2 time stamps truncated to microseconds (use --format pcap-ns)";
     assert_eq!(told.last().map(String::as_str), Some(line));
     let other = folder.file("copy.pcapng");
     let told = printed(&format!("read -w {other} {file}"));

@@ -83,7 +83,6 @@ impl fmt::Display for LeftOut {
         let parts = [
             (self.packet_options, "packets with options"),
             (self.packet_times, "packets without a time"),
-            (self.truncated_times, "nanoseconds of times"),
             (self.interface_options, "interfaces with options"),
             (self.section_options, "sections with options"),
             (self.statistics, "blocks of statistics"),
@@ -105,6 +104,14 @@ impl fmt::Display for LeftOut {
             )?;
         }
         let mut separator = if text.is_empty() { "" } else { "; " };
+        if self.truncated_times > 0 {
+            let count = self.truncated_times;
+            write!(
+                out,
+                "{separator}time stamps truncated to microseconds ({count})"
+            )?;
+            separator = "; ";
+        }
         if self.kept_foreign > 0 {
             let count = self.kept_foreign;
             write!(
