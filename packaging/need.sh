@@ -133,12 +133,15 @@ if [ "$(id -u)" -ne 0 ]; then
     exit 1
 fi
 echo "installing Debian packages: ${missing[*]}"
+export DEBIAN_FRONTEND=noninteractive
+install=(apt-get install -y -qq --no-install-recommends)
 apt-get update -qq
+"${install[@]}" --download-only "${missing[@]}" >/dev/null
 # dpkg is not interrupted: what it leaves half done, somebody has to repair.
 trap 'exit 143' TERM
 (
     trap '' TERM
-    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+    "${install[@]}" "${missing[@]}" >/dev/null
 )
 trap - TERM
 finish
