@@ -16,6 +16,7 @@ use super::{hwtstamp, start};
 use crate::args::{CtlArgs, CtlCommand, SandboxArgs};
 use crate::failure::{Exit, Failure};
 use crate::sandbox::{self, Sandbox};
+use crate::screen::printable;
 use crate::units::{binary, grouped};
 use crate::{json, privilege};
 
@@ -167,7 +168,10 @@ fn show(args: &CtlArgs, stats: &ControlStats) -> Result<(), Failure> {
         json::print(&event)
     } else {
         let text = text(stats, matches!(args.command, CtlCommand::List));
-        writeln!(io::stdout().lock(), "{text}")
+        let mut out = io::stdout().lock();
+        // What a capture answers contains names of interfaces.
+        text.lines()
+            .try_for_each(|line| writeln!(out, "{}", printable(line)))
     };
     printed.map_err(|error| Failure::stdout(&error))
 }

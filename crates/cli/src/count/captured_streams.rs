@@ -13,6 +13,7 @@ use crate::args::CountArgs;
 use crate::capture::{self, lost_json, refused};
 use crate::failure::{Exit, Failure};
 use crate::sandbox::{self, Sandbox};
+use crate::screen::printable;
 use crate::units::grouped;
 use crate::{json, privilege, signals, streams, user};
 
@@ -74,7 +75,7 @@ fn show_start(args: &CountArgs, reason: &str) -> io::Result<()> {
     if !args.quiet {
         let line = format!(
             "counting streams on {} from copied packets ({reason})",
-            args.interface.join(", ")
+            printable(&args.interface.join(", "))
         );
         // A closed standard error is not a failure.
         let _ = writeln!(io::stderr(), "{line}");

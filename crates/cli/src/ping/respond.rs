@@ -15,7 +15,7 @@ use crate::args::{Origin, PingArgs};
 use crate::failure::{Exit, Failure, NO_LINK, chain};
 use crate::metrics::{Board, Server, respond_families};
 use crate::sandbox::{self, Sandbox};
-use crate::screen::say;
+use crate::screen::{printable, say};
 use crate::units::grouped;
 use crate::{json, signals, user};
 
@@ -100,6 +100,7 @@ fn begin(
             Some(pps) => format!("at most {} per second", grouped(pps.into())),
             None => "without a limit".to_owned(),
         };
+        let link = printable(link);
         say(&format!(
             "answering echo requests on {link}, {limit} ({mode} XDP), Ctrl-C ends"
         ));

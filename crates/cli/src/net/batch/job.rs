@@ -14,6 +14,7 @@ use crate::failure::{Exit, Failure, chain};
 use crate::json;
 use crate::net::handle::NetHandle;
 use crate::output::is_stdout;
+use crate::screen::printable;
 
 /// Runs `tapline batch`.
 pub fn run(args: &BatchArgs) -> Result<Exit, Failure> {
@@ -146,6 +147,7 @@ impl Report {
             } else {
                 "cannot undo: "
             };
+            let error = printable(&error);
             writeln!(io::stderr(), "tapline: line {line}: {what}{error}")?;
         }
         if is_json {
