@@ -129,7 +129,7 @@ fn control_characters_of_names_do_not_reach_the_terminal() {
     fs::copy(&input, &copy).expect("copied");
     let mut command = scene.right.command("ip");
     let made = command
-        .args(["link", "add", name, "type", "dummy"])
+        .args(["link", "add", name, "type", "veth", "peer", "name", "other"])
         .status();
     assert!(made.expect("ip runs").success());
     let mut command = scene.right.command("ip");
