@@ -83,12 +83,14 @@ if [ "${1:-}" = test ]; then
 fi
 # The Python package and its build, for which Debian's Python serves if that in the path lacks them.
 if [ "${1:-}" = test ] || [ "${1:-}" = wheel ]; then
-    modules=(cffi setuptools wheel)
+    modules=(cffi setuptools)
     [ "$1" = wheel ] || modules+=(numpy)
     [ "$1" = wheel ] || python3 -c "import ensurepip, venv" 2>/dev/null || /usr/bin/python3 -c "import ensurepip, venv" 2>/dev/null ||
         missing+=(python3-venv)
-    has_modules() { "$1" -c "import $(IFS=, && echo "${modules[*]}")" 2>/dev/null; }
-    has_modules python3 || has_modules /usr/bin/python3 || missing+=("${modules[@]/#/python3-}")
+    # setuptools before 70.1 makes wheels with the package wheel.
+    makes_wheels=$'try: import setuptools.command.bdist_wheel\nexcept ImportError: import wheel.bdist_wheel'
+    has_modules() { "$1" -c "import $(IFS=, && echo "${modules[*]}")"$'\n'"$makes_wheels" 2>/dev/null; }
+    has_modules python3 || has_modules /usr/bin/python3 || missing+=("${modules[@]/#/python3-}" python3-wheel)
 fi
 { [ "${1:-}" != engines ] && [ "${1:-}" != azurite ]; } || /usr/bin/python3 -c "import ensurepip, venv" 2>/dev/null || missing+=(python3-venv)
 # A test checks that the sources of the benches compile. libnl is a peer of the netlink bench.
