@@ -114,9 +114,14 @@ if ! command -v cargo >/dev/null; then
     exit 1
 fi
 if [ "$target" = lint ]; then
+    # With sudo, what rustup adds to the user's toolchain belongs to the user.
+    as_owner=()
+    if [ "$(stat -c %u "${RUSTUP_HOME:-$HOME/.rustup}" 2>/dev/null)" = "${SUDO_UID:-none}" ]; then
+        as_owner=(setpriv --reuid="$SUDO_UID" --regid="$SUDO_GID" --clear-groups)
+    fi
     for component in fmt clippy; do
-        cargo "$component" --version >/dev/null 2>&1 || rustup component add rustfmt clippy || {
-            echo "cargo $component is missing: rustup component add rustfmt clippy" >&2
+        cargo "$component" --version >/dev/null 2>&1 || "${as_owner[@]}" rustup component add rustfmt clippy || {
+            echo "cargo $component is missing and rustup could not add it: install rustfmt and clippy" >&2
             exit 1
         }
     done
