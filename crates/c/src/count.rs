@@ -1,6 +1,7 @@
 //! Counting in the kernel.
 
 use std::ffi::{CString, c_char, c_int};
+use std::io::Write;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd};
 use std::time::{Duration, Instant};
@@ -151,17 +152,11 @@ pub struct tapline_group_count {
 
 impl From<&Group> for tapline_group_count {
     fn from(group: &Group) -> Self {
-        let mut key = [0; TAPLINE_GROUP_KEY_BYTES];
-        let text = group.key.to_string();
-        // The last byte stays zero.
-        for (place, letter) in key[..TAPLINE_GROUP_KEY_BYTES - 1]
-            .iter_mut()
-            .zip(text.bytes())
-        {
-            *place = c_char::from_ne_bytes([letter]);
-        }
+        let mut key = [0_u8; TAPLINE_GROUP_KEY_BYTES];
+        // The last byte stays zero; a key that is too long is truncated.
+        let _ = write!(&mut key[..TAPLINE_GROUP_KEY_BYTES - 1], "{}", group.key);
         Self {
-            key,
+            key: key.map(|byte| c_char::from_ne_bytes([byte])),
             packets: group.traffic.packets,
             bytes: group.traffic.bytes,
         }
