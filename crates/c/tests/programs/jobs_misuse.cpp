@@ -44,7 +44,7 @@ int main(int count, char **words)
     CHECK(moved.fd() >= 0 && moved.totals().value().size() == 1 && !moved.groups(1).value());
     counter = std::move(moved);
     useMoved(moved);
-    // A moment that has passed is no wait, and not one until the end of the interval.
+    // A negative timeout does not wait.
     auto longer = tapline::counter::open({.interfaces = {words[1]}, .interval = std::chrono::hours(1)}).value();
     CHECK(longer.next(std::chrono::seconds(-1)).value()->classes.empty());
     counter.stop().value();
