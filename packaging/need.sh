@@ -83,12 +83,14 @@ if [ "${1:-}" = test ]; then
 fi
 # The Python package and its build, for which Debian's Python serves if that in the path lacks them.
 if [ "${1:-}" = test ] || [ "${1:-}" = wheel ]; then
-    modules=(cffi setuptools wheel)
+    modules=(cffi setuptools)
     [ "$1" = wheel ] || modules+=(numpy)
     [ "$1" = wheel ] || python3 -c "import ensurepip, venv" 2>/dev/null || /usr/bin/python3 -c "import ensurepip, venv" 2>/dev/null ||
         missing+=(python3-venv)
-    has_modules() { "$1" -c "import $(IFS=, && echo "${modules[*]}")" 2>/dev/null; }
-    has_modules python3 || has_modules /usr/bin/python3 || missing+=("${modules[@]/#/python3-}")
+    # setuptools before 70.1 makes wheels with the package wheel.
+    makes_wheels=$'try: import setuptools.command.bdist_wheel\nexcept ImportError: import wheel.bdist_wheel'
+    has_modules() { "$1" -c "import $(IFS=, && echo "${modules[*]}")"$'\n'"$makes_wheels" 2>/dev/null; }
+    has_modules python3 || has_modules /usr/bin/python3 || missing+=("${modules[@]/#/python3-}" python3-wheel)
 fi
 { [ "${1:-}" != engines ] && [ "${1:-}" != azurite ]; } || /usr/bin/python3 -c "import ensurepip, venv" 2>/dev/null || missing+=(python3-venv)
 # A test checks that the sources of the benches compile. libnl is a peer of the netlink bench.
@@ -112,9 +114,14 @@ if ! command -v cargo >/dev/null; then
     exit 1
 fi
 if [ "$target" = lint ]; then
+    # With sudo, what rustup adds to the user's toolchain belongs to the user.
+    as_owner=()
+    if [ "$(stat -c %u "${RUSTUP_HOME:-$HOME/.rustup}" 2>/dev/null)" = "${SUDO_UID:-none}" ]; then
+        as_owner=(setpriv --reuid="$SUDO_UID" --regid="$SUDO_GID" --clear-groups)
+    fi
     for component in fmt clippy; do
-        cargo "$component" --version >/dev/null 2>&1 || rustup component add rustfmt clippy || {
-            echo "cargo $component is missing: rustup component add rustfmt clippy" >&2
+        cargo "$component" --version >/dev/null 2>&1 || "${as_owner[@]}" rustup component add rustfmt clippy || {
+            echo "cargo $component is missing and rustup could not add it: install rustfmt and clippy" >&2
             exit 1
         }
     done

@@ -4,11 +4,13 @@
 #   python-wheel.sh libtapline.so FOLDER [LICENCES]     the wheel into FOLDER
 #
 # LICENCES is the file that packaging/licences.sh writes about the library; the licences of tapline are in every wheel.
-# PYTHON is the interpreter, which has cffi, setuptools and wheel. Default: the first of python3 and Debian's that has them.
+# PYTHON is the interpreter, which has cffi and setuptools, before version 70.1 also wheel. Default: the first of python3 and
+# Debian's that has them.
 set -euo pipefail
 
+imports=$'import cffi, setuptools\ntry: import setuptools.command.bdist_wheel\nexcept ImportError: import wheel.bdist_wheel'
 for python in ${PYTHON:-python3 /usr/bin/python3}; do
-    ! "$python" -c 'import cffi, setuptools, wheel' 2>/dev/null || break
+    ! "$python" -c "$imports" 2>/dev/null || break
 done
 
 library=$(realpath "$1") folder=$2 licences=${3:+$(realpath "$3")}

@@ -1388,9 +1388,9 @@ tapline_status tapline_count_open(const struct tapline_count_options *count_opti
                                   struct tapline_error **error);
 
 // Waits at most `timeout_ns` for the end of the interval, for ever if it is negative, and lends the figures of each class in
-// it. If the interval does not end in that time the array is empty. If the caller is late the interval is longer: intervals
-// have no gaps. The array is valid until the next call with this handle other than `tapline_count_groups` and
-// `tapline_count_stop`. `out_span_ns`, the length of the interval, may be null.
+// it. If the interval does not end in that time the array is empty, and no groups are lent. If the caller is late the
+// interval is longer: intervals have no gaps. The array is valid until the next call with this handle other than
+// `tapline_count_groups` and `tapline_count_stop`. `out_span_ns`, the length of the interval, may be null.
 //
 // Returns END when the count has ended, after its last interval.
 //
@@ -1417,7 +1417,8 @@ tapline_status tapline_count_totals(struct tapline_count *count,
 // Lends the groups of the class at position `class` in the figures that the last call lent, most packets first. They are
 // valid as long as those. `out_other`, the number of packets of groups for which there was no room, may be null.
 //
-// Returns END if there is no such class, and no groups without the option `by`.
+// Returns END if there is no such class, also after a call that lent an empty array. Without the option `by` there are no
+// groups.
 //
 // Threads: one at a time with this handle.
 tapline_status tapline_count_groups(struct tapline_count *count,

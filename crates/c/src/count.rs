@@ -1,6 +1,7 @@
 //! Counting in the kernel.
 
 use std::ffi::{CString, c_char, c_int};
+use std::io::Write;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd};
 use std::time::{Duration, Instant};
@@ -151,17 +152,11 @@ pub struct tapline_group_count {
 
 impl From<&Group> for tapline_group_count {
     fn from(group: &Group) -> Self {
-        let mut key = [0; TAPLINE_GROUP_KEY_BYTES];
-        let text = group.key.to_string();
-        // The last byte stays zero.
-        for (place, letter) in key[..TAPLINE_GROUP_KEY_BYTES - 1]
-            .iter_mut()
-            .zip(text.bytes())
-        {
-            *place = c_char::from_ne_bytes([letter]);
-        }
+        let mut key = [0_u8; TAPLINE_GROUP_KEY_BYTES];
+        // The last byte stays zero; a key that is too long is truncated.
+        let _ = write!(&mut key[..TAPLINE_GROUP_KEY_BYTES - 1], "{}", group.key);
         Self {
-            key,
+            key: key.map(|byte| c_char::from_ne_bytes([byte])),
             packets: group.traffic.packets,
             bytes: group.traffic.bytes,
         }
@@ -364,9 +359,9 @@ pub unsafe extern "C" fn tapline_count_open(
 }
 
 /// Waits at most `timeout_ns` for the end of the interval, for ever if it is negative, and lends the figures of each class in
-/// it. If the interval does not end in that time the array is empty. If the caller is late the interval is longer: intervals
-/// have no gaps. The array is valid until the next call with this handle other than `tapline_count_groups` and
-/// `tapline_count_stop`. `out_span_ns`, the length of the interval, may be null.
+/// it. If the interval does not end in that time the array is empty, and no groups are lent. If the caller is late the
+/// interval is longer: intervals have no gaps. The array is valid until the next call with this handle other than
+/// `tapline_count_groups` and `tapline_count_stop`. `out_span_ns`, the length of the interval, may be null.
 ///
 /// Returns END when the count has ended, after its last interval.
 ///
@@ -452,7 +447,8 @@ pub extern "C" fn tapline_count_totals(
 /// Lends the groups of the class at position `class` in the figures that the last call lent, most packets first. They are
 /// valid as long as those. `out_other`, the number of packets of groups for which there was no room, may be null.
 ///
-/// Returns END if there is no such class, and no groups without the option `by`.
+/// Returns END if there is no such class, also after a call that lent an empty array. Without the option `by` there are no
+/// groups.
 ///
 /// Threads: one at a time with this handle.
 #[unsafe(no_mangle)]

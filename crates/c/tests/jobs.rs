@@ -80,7 +80,7 @@ fn a_class_has_groups_until_there_is_no_room() {
 
 #[test]
 fn groups_for_which_there_is_no_memory_are_an_error() {
-    // On its own: the sanitizers need more memory than the program allows itself.
+    // Runs without a checker, because sanitizers need more memory than the limit allows.
     let program = Checker::Valgrind.program(&source("groups_memory", "c"), &[]);
     let frames: Vec<_> = (1..=50_000_u16)
         .map(|port| {

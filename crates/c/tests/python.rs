@@ -15,9 +15,13 @@ use crate::support::{
 
 /// The first Python that has what building the wheel and the examples take.
 fn python() -> &'static str {
+    // setuptools before 70.1 makes wheels with the package wheel.
+    let imports = "import cffi, numpy, setuptools\n\
+                   try: import setuptools.command.bdist_wheel\n\
+                   except ImportError: import wheel.bdist_wheel";
     let has_tools = |name: &&str| {
         let mut command = Command::new(name);
-        let tried = command.args(["-c", "import cffi, numpy, setuptools, wheel"]);
+        let tried = command.args(["-c", imports]);
         tried
             .stderr(Stdio::null())
             .status()

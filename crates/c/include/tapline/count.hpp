@@ -109,7 +109,8 @@ public:
         return std::span(figures, count);
     }
 
-    /// The groups of the class at this position in the last interval or totals. None if there is no such class.
+    /// The groups of the class at this position in the last interval or totals. None if there is no such class, as
+    /// after a result without classes.
     result<std::optional<count_groups>> groups(std::size_t index) & {
         const ::tapline_group_count *found = nullptr;
         std::size_t count = 0;

@@ -44,9 +44,10 @@ int main(int count, char **words)
     CHECK(moved.fd() >= 0 && moved.totals().value().size() == 1 && !moved.groups(1).value());
     counter = std::move(moved);
     useMoved(moved);
-    // A moment that has passed is no wait, and not one until the end of the interval.
+    // A negative timeout does not wait. The result without classes lends no groups.
     auto longer = tapline::counter::open({.interfaces = {words[1]}, .interval = std::chrono::hours(1)}).value();
-    CHECK(longer.next(std::chrono::seconds(-1)).value()->classes.empty());
+    CHECK(longer.totals().value().size() == 1 && longer.groups(0).value());
+    CHECK(longer.next(std::chrono::seconds(-1)).value()->classes.empty() && !longer.groups(0).value());
     counter.stop().value();
     // The last interval, and then the end.
     for (int intervals = 0; counter.next().value(); ++intervals) {

@@ -348,3 +348,19 @@ fn show_start(
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packets_gather_for_a_tenth_of_the_idle_timeout_within_limits() {
+        for (idle_ms, timeout_ms) in [(1, 1), (500, 50), (15_000, 100)] {
+            let expected = DeliveryMode::Batch {
+                min_bytes: AUTO_BYTES,
+                timeout: Duration::from_millis(timeout_ms),
+            };
+            assert_eq!(delivery(Duration::from_millis(idle_ms)), expected);
+        }
+    }
+}

@@ -15,11 +15,19 @@ const COMMENT_BYTES_MAX: usize = 65_535;
 
 /// Reads the files that the flags name, too: later the sandbox allows no others.
 pub fn edits(args: &EditArgs) -> Result<Edits, Failure> {
-    let of_packets = args.packet_comment.iter().map(|(_, comment)| comment);
-    let mut comments = args.comment.iter().chain(of_packets);
-    if let Some(long) = comments.find(|comment| comment.len() > COMMENT_BYTES_MAX) {
+    let of_file = args.comment.iter().map(|comment| (None, comment));
+    let of_packets = args.packet_comment.iter();
+    let of_packets = of_packets.map(|(number, comment)| (Some(number), comment));
+    let mut comments = of_file.chain(of_packets);
+    if let Some((number, long)) = comments.find(|(_, comment)| comment.len() > COMMENT_BYTES_MAX) {
+        let flag = match number {
+            Some(number) => format!("--packet-comment {number}"),
+            None => "--comment".to_owned(),
+        };
         let bytes = counted(long.len() as u64, "byte");
-        let line = format!("a comment of {bytes} is too long (max 65 535 bytes)");
+        let line = format!(
+            "{flag}: a comment of {bytes} is too long (max 65 535 bytes): split it into several"
+        );
         return Err(Failure::new(Exit::Usage, line));
     }
     let mut edits = Edits::default();

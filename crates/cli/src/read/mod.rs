@@ -120,10 +120,18 @@ pub fn run(args: &ReadArgs) -> Result<Exit, Failure> {
 
 /// Rejects several files where standard output is one.
 fn refuse_several_on_stdout(args: &ReadArgs) -> Result<(), Failure> {
-    let is_split = matches!(args.edit.split, Some(FileSplit::By(_)));
-    let is_several = is_split || output::rotation(&args.output).is_any();
-    if is_several && args.output.write.as_deref().is_some_and(output::is_stdout) {
-        let line = "rotation needs a file name, not a stream (use -w FILE)";
+    let output = &args.output;
+    if !output.write.as_deref().is_some_and(output::is_stdout) {
+        return Ok(());
+    }
+    let several = [
+        ("--split", args.edit.split.is_some()),
+        ("--rotate-size", output.rotate_size.is_some()),
+        ("--rotate-interval", output.rotate_interval.is_some()),
+        ("--rotate-packets", output.rotate_packets.is_some()),
+    ];
+    if let Some((flag, _)) = several.iter().find(|(_, is_given)| *is_given) {
+        let line = format!("{flag} writes several files, and standard output is one (use -w FILE)");
         return Err(Failure::new(Exit::Usage, line));
     }
     Ok(())
@@ -351,14 +359,14 @@ fn tell(mut out: &mut dyn Write, summary: &ReadSummary) -> io::Result<()> {
         let packets = counted(summary.limited_times, "packet");
         writeln!(
             out,
-            "{packets} written with the first or the last possible time: --shift leads before 1970 or after 2554"
+            "{packets} got a time at the limit (1970 or 2554), because --shift goes beyond it"
         )?;
     }
     if summary.unused_comments > 0 {
         let comments = counted(summary.unused_comments, "comment");
         writeln!(
             out,
-            "{comments} not written: --packet-comment has numbers beyond the last packet"
+            "{comments} not written: --packet-comment names packets after the last one"
         )?;
     }
     Ok(())

@@ -107,19 +107,40 @@ fn edits_that_cannot_be_made_are_reported() {
     assert_eq!(report[0]["unused_comments"], 2, "{report:?}");
     let told = run(&line);
     told.assert_says(
-        "1 packet written with the first or the last possible time: --shift leads before 1970 or after 2554",
+        "1 packet got a time at the limit (1970 or 2554), because --shift goes beyond it",
     );
-    told.assert_says("2 comments not written: --packet-comment has numbers beyond the last packet");
+    told.assert_says("2 comments not written: --packet-comment names packets after the last one");
     let seen = tshark(&copy, &["frame.time_epoch", "frame.comment"]);
     let expected = [["0.000000000", ""], ["3600.000000000", "kept"]];
     assert_eq!(seen, expected.map(|row| row.map(str::to_owned).to_vec()));
-    let long = format!("read -w {copy} --comment {} {file}", "x".repeat(65_536));
+    let long = "x".repeat(65_536);
+    let of_file = format!("read -w {copy} --comment {long} {file}");
+    let of_packet = format!("read -w {copy} --packet-comment 2:{long} {file}");
     let onto_stdout = format!("read -w - --split 1 {file}");
+    let rotated = format!("read -w - --rotate-packets 1 {file}");
     assert_refused(
         run,
         &[
-            (&long, 2, "a comment of 65 536 bytes is too long"),
-            (&onto_stdout, 2, "rotation needs a file name"),
+            (
+                &of_file,
+                2,
+                "--comment: a comment of 65 536 bytes is too long (max 65 535 bytes): split it into several",
+            ),
+            (
+                &of_packet,
+                2,
+                "--packet-comment 2: a comment of 65 536 bytes is too long",
+            ),
+            (
+                &onto_stdout,
+                2,
+                "--split writes several files, and standard output is one (use -w FILE)",
+            ),
+            (
+                &rotated,
+                2,
+                "--rotate-packets writes several files, and standard output is one (use -w FILE)",
+            ),
         ],
     );
 }

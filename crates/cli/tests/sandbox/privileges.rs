@@ -1,6 +1,5 @@
 //! The capabilities of each thread, as the kernel reports them.
 
-use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::process::Stdio;
@@ -18,21 +17,55 @@ const SYS_ADMIN: u64 = 1 << 21;
 /// What opening an interface takes.
 const OPENING: u64 = NET_ADMIN | NET_RAW | SYS_ADMIN;
 
-/// The line of /proc/PID/status that begins with `key`, of each thread by its name.
-fn lines(running: &Running, key: &str) -> BTreeMap<String, String> {
+/// A thread and its line of /proc/PID/task/TID/status that begins with a key.
+#[derive(Debug)]
+struct ThreadLine {
+    name: String,
+    value: String,
+}
+
+impl ThreadLine {
+    /// The value as a set of capabilities.
+    fn capabilities(&self) -> u64 {
+        u64::from_str_radix(&self.value, 16).expect("a number")
+    }
+}
+
+/// The lines of all threads, except those that end meanwhile.
+fn lines(running: &Running, key: &str) -> Vec<ThreadLine> {
     let tasks = format!("/proc/{}/task", running.pid().as_raw_nonzero());
     let tasks = fs::read_dir(tasks).expect("it runs");
-    let lines = tasks.map(|task| {
+    let lines = tasks.filter_map(|task| {
         let status = task.expect("a thread").path().join("status");
-        let status = fs::read_to_string(status).expect("it runs");
+        let status = fs::read_to_string(status).ok()?;
         let value = |key: &str| {
             let mut lines = status.lines();
             let line = lines.find_map(|line| line.strip_prefix(key));
             line.expect("a line").trim().to_owned()
         };
-        (value("Name:"), value(key))
+        Some(ThreadLine {
+            name: value("Name:"),
+            value: value(key),
+        })
     });
     lines.collect()
+}
+
+/// The line of the threads with this name, which must be equal. A new thread has the name of its creator before it sets its own.
+fn of<'a>(lines: &'a [ThreadLine], name: &str) -> &'a ThreadLine {
+    let mut found = lines.iter().filter(|line| line.name == name);
+    let first = found.next();
+    let first = first.unwrap_or_else(|| panic!("no thread {name}: {lines:?}"));
+    let are_equal = found.all(|line| line.value == first.value);
+    assert!(are_equal, "{name}: {lines:?}");
+    first
+}
+
+/// The capabilities that any thread has.
+fn permitted(running: &Running) -> u64 {
+    let held = lines(running, "CapPrm:");
+    assert!(!held.is_empty(), "it has ended");
+    held.iter().fold(0, |all, line| all | line.capabilities())
 }
 
 #[test]
@@ -48,15 +81,14 @@ fn the_reader_of_interfaces_that_come_up_cannot_open_them() {
     scene.right.ip("link add later type veth peer name other");
     scene.right.ip("link set later up");
     running.event(|event| event["event"] == "interface" && event["name"] == "later");
-    let held: BTreeMap<_, _> = lines(&running, "CapEff:")
-        .into_iter()
-        .map(|(name, set)| (name, u64::from_str_radix(&set, 16).expect("a number")))
-        .collect();
-    assert_eq!(held["tapline"] & OPENING, 0, "{held:x?}");
-    assert_eq!(held["interfaces"] & OPENING, OPENING, "{held:x?}");
+    let held = lines(&running, "CapEff:");
+    let of_thread = |name: &str| of(&held, name).capabilities() & OPENING;
+    assert_eq!(of_thread("tapline"), 0, "{held:?}");
+    assert_eq!(of_thread("interfaces"), OPENING, "{held:?}");
     let filters = lines(&running, "Seccomp_filters:");
-    assert_eq!(filters["tapline"], "2", "{filters:?}");
-    assert_eq!(lines(&running, "NoNewPrivs:")["tapline"], "1");
+    assert_eq!(of(&filters, "tapline").value, "2", "{filters:?}");
+    let bits = lines(&running, "NoNewPrivs:");
+    assert_eq!(of(&bits, "tapline").value, "1", "{bits:?}");
     running.stop().exit(0);
 }
 
@@ -81,11 +113,7 @@ fn what_reads_files_has_no_privileges_and_what_writes_them_has_one() {
         writer.write_all(&capture).expect("room");
         let mut running = spawn(scene.command(&format!("{line} --json --metrics 0")));
         running.ready();
-        let held = lines(&running, "CapPrm:").into_values();
-        let held = held.fold(0, |all, set| {
-            all | u64::from_str_radix(&set, 16).expect("a number")
-        });
-        assert_eq!(held, expected, "{line}");
+        assert_eq!(permitted(&running), expected, "{line}");
         drop(writer);
         running.finish().exit(0);
     }
@@ -101,13 +129,7 @@ fn a_capture_that_finds_processes_leaves_the_privileges_to_another_process() {
         let line = format!("capture -i lo --json --who --no-control {user}");
         let mut running = spawn(tapline(&scene.right, &line));
         running.ready();
-        let of = |running: &Running| -> u64 {
-            let held = lines(running, "CapPrm:").into_values();
-            held.fold(0, |all, set| {
-                all | u64::from_str_radix(&set, 16).expect("a number")
-            })
-        };
-        assert_eq!(of(&running), 0, "{user}");
+        assert_eq!(permitted(&running), 0, "{user}");
         let pid = running.pid().as_raw_nonzero();
         let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"));
         let children = children.expect("it runs");
@@ -137,14 +159,13 @@ fn a_session_of_rpcap_has_no_privileges() {
     let line = format!("capture -i rpcap://127.0.0.1:{port}/right0 --json '{FRAMES}'");
     let mut client = spawn(scene.command(&line));
     client.ready();
-    let held: BTreeMap<_, _> = lines(&server, "CapEff:")
-        .into_iter()
-        .map(|(name, set)| (name, u64::from_str_radix(&set, 16).expect("a number")))
-        .collect();
-    assert_eq!(held["serve"], 0, "{held:x?}");
+    let held = lines(&server, "CapEff:");
+    assert_eq!(of(&held, "serve").capabilities(), 0, "{held:?}");
     let opening = NET_ADMIN | NET_RAW;
-    assert_eq!(held["opener"] & (opening | SYS_ADMIN), opening, "{held:x?}");
-    assert_eq!(lines(&server, "Seccomp_filters:")["serve"], "2");
+    let of_opener = of(&held, "opener").capabilities() & (opening | SYS_ADMIN);
+    assert_eq!(of_opener, opening, "{held:?}");
+    let filters = lines(&server, "Seccomp_filters:");
+    assert_eq!(of(&filters, "serve").value, "2", "{filters:?}");
     client.stop().exit(0);
     server.stop().exit(0);
 }
