@@ -175,8 +175,8 @@ impl Index {
         let mut extents = Vec::new();
         let lengths = Self::each_extent_of(file, path, |extent| extents.push(extent))?;
         Ok(lengths.map(|lengths| Self {
-            bytes: lengths.capture,
-            encoded_bytes: lengths.index,
+            bytes: lengths.capture_bytes,
+            encoded_bytes: lengths.index_bytes,
             extents,
         }))
     }
@@ -233,8 +233,8 @@ impl Index {
         let Some(fingerprinted) = fingerprinted else {
             return Ok(Some(lengths));
         };
-        let is_same = file.metadata().map_err(failed)?.len() >= lengths.capture
-            && fingerprint(file, lengths.capture).map_err(failed)? == fingerprinted;
+        let is_same = file.metadata().map_err(failed)?.len() >= lengths.capture_bytes
+            && fingerprint(file, lengths.capture_bytes).map_err(failed)? == fingerprinted;
         if is_same {
             Ok(Some(lengths))
         } else {

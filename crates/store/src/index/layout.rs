@@ -98,9 +98,9 @@ impl Extent {
 #[non_exhaustive]
 pub struct IndexLengths {
     /// Bytes of the capture that are indexed: fewer than it has while it is being written.
-    pub capture: u64,
+    pub capture_bytes: u64,
     /// Bytes of the index, up to its last whole extent.
-    pub index: u64,
+    pub index_bytes: u64,
 }
 
 /// The index of one capture file.
@@ -124,8 +124,8 @@ impl Index {
         let decoded = decode_each(file, file.len() as u64, |extent| extents.push(extent));
         match decoded {
             Ok(lengths) => Ok(Self {
-                bytes: lengths.capture,
-                encoded_bytes: lengths.index,
+                bytes: lengths.capture_bytes,
+                encoded_bytes: lengths.index_bytes,
                 extents,
             }),
             Err(DecodeError::Damaged(damage)) => Err(damage),
@@ -251,8 +251,8 @@ impl<R: Read> Decoder<R> {
             left: length,
             crc: begun_crc(),
             lengths: IndexLengths {
-                capture: 0,
-                index: MAGIC.len() as u64,
+                capture_bytes: 0,
+                index_bytes: MAGIC.len() as u64,
             },
             extent: Vec::new(),
         };
@@ -269,7 +269,7 @@ impl<R: Read> Decoder<R> {
         if !self.fill(FIXED_BYTES as u64)? {
             return Ok(None);
         }
-        let Some(mut extent) = Rest(&self.extent).extent(self.lengths.capture) else {
+        let Some(mut extent) = Rest(&self.extent).extent(self.lengths.capture_bytes) else {
             return Ok(None);
         };
         if extent.classes != 0 {
@@ -288,10 +288,10 @@ impl<R: Read> Decoder<R> {
             return Err(IndexDamage::Checksum.into());
         }
         self.crc.update(sum);
-        self.lengths.index += self.extent.len() as u64;
+        self.lengths.index_bytes += self.extent.len() as u64;
         // With a right checksum, a wrong number is of a program that does not follow the format.
-        let end = self.lengths.capture.checked_add(extent.bytes);
-        self.lengths.capture = end.ok_or(IndexDamage::Checksum)?;
+        let end = self.lengths.capture_bytes.checked_add(extent.bytes);
+        self.lengths.capture_bytes = end.ok_or(IndexDamage::Checksum)?;
         Ok(Some(extent))
     }
 
