@@ -1,4 +1,4 @@
-//! Packets that are added together.
+//! Packets that are added to a table together.
 
 use crate::decode::{Arrival, FlowPacket, Outside, Segment, plain};
 use crate::index::Index;
@@ -11,12 +11,12 @@ const PACKETS: usize = 16;
 ///
 /// In a table of many flows, most packets find their flow in main memory. So a packet waits twice, each time for as long as
 /// the headers of a few others are decoded: for the place of its flow, and for the flow.
-#[derive(Clone, Debug)]
-pub struct FlowBatch {
+#[derive(Debug)]
+pub(crate) struct FlowBatch {
     /// Packets whose places are on their way.
-    pub(crate) arrived: Vec<Waiting>,
+    pub arrived: Vec<Waiting>,
     /// Packets before those, whose flows are on their way.
-    pub(crate) found: Vec<Waiting>,
+    pub found: Vec<Waiting>,
 }
 
 /// A packet without its bytes.
@@ -42,7 +42,7 @@ impl Default for FlowBatch {
 impl FlowBatch {
     /// Decodes the headers of a packet. Returns whether half of the batch is full.
     #[inline]
-    pub(crate) fn push(&mut self, packet: &FlowPacket<'_>, seed: &Seed, index: &Index) -> bool {
+    pub fn push(&mut self, packet: &FlowPacket<'_>, seed: &Seed, index: &Index) -> bool {
         let arrival = Arrival::of(packet);
         // Apart: if both were stored by the same code, it would load what it has just stored in smaller pieces, which stalls the CPU.
         match plain(packet) {
@@ -70,10 +70,5 @@ impl FlowBatch {
             segment,
             likely: 0,
         });
-    }
-
-    /// Whether no packet waits.
-    pub fn is_empty(&self) -> bool {
-        self.arrived.is_empty() && self.found.is_empty()
     }
 }

@@ -47,7 +47,6 @@ mod tcp;
 mod wheel;
 
 pub use account::{FlowAccount, ProtocolClass};
-pub use batch::FlowBatch;
 pub use decode::{FlowPacket, Outside, TcpSegment};
 pub use flow::{EndReason, Flow, FlowEnd, TcpFlow, TcpState, Traffic};
 pub use ipfix::IpfixEncoder;

@@ -46,7 +46,13 @@ fn packets_are_what_was_sent_cut_to_the_snaplen() {
             let before_ns = abi::clock::realtime_ns();
             for _ in 0..20 {
                 send(&left, &frames);
+                let deadline = Instant::now() + DEADLINE;
+                while !taken.first().holds(1) {
+                    assert!(Instant::now() < deadline, "no packet came");
+                }
+                let oldest_ns = taken.first().oldest_ns().unwrap();
                 let seen = collect(taken.first(), frames.len());
+                assert!(oldest_ns.abs_diff(seen[0].timestamp_ns) < 1000);
                 assert_cut(&seen, &frames, snaplen as usize);
                 assert!(seen.is_sorted_by_key(|packet| packet.timestamp_ns));
                 // The offset of the two clocks is known to some 50 ns.

@@ -9,7 +9,7 @@ use crate::support::handed::{Handed, WAYS, Way, buffer, slots, socket};
 use crate::support::steered::{PLACES, Wanted, steer};
 use crate::support::{
     BROADCAST, GROUP, STRANGER, Seen, assert_cut, bytes_of, collect, frame, send, send_and_end,
-    tagged_frames,
+    tagged_frames, wait,
 };
 use lab::Net;
 use lab::bpf::XdpAttachMode;
@@ -100,7 +100,12 @@ fn time_stamps_lie_between_sending_and_reading() {
         for _ in 0..20 {
             let before_ns = abi::clock::realtime_ns();
             send(&left, &[frame(BROADCAST, 60), frame(BROADCAST, 61)]);
+            wait(steered.ring());
+            let oldest_ns = steered.ring().oldest_ns();
+            assert_eq!(oldest_ns.is_some(), stamp);
             let seen = collect(steered.ring(), 2);
+            let apart_ns = oldest_ns.map(|oldest_ns| oldest_ns.abs_diff(seen[0].timestamp_ns));
+            assert!(apart_ns.is_none_or(|apart_ns| apart_ns < 1_000));
             let after_ns = abi::clock::realtime_ns();
             // Each run of the program reads the clock; a reader stamps a whole batch.
             assert!(!stamp || seen[0].timestamp_ns < seen[1].timestamp_ns);

@@ -86,6 +86,13 @@ impl OpenOutput {
         self
     }
 
+    /// Lets the group of a file that is created read it, as far as the umask does.
+    #[must_use]
+    pub fn for_group(mut self) -> Self {
+        self.mode |= Mode::RGRP;
+        self
+    }
+
     /// Opens `path`. A pipe without a reader is waited for.
     ///
     /// # Errors

@@ -21,8 +21,8 @@ use rustix::rand::{GetRandomFlags, getrandom};
 use store::model::{Interface, Statistics};
 
 pub use flow::{
-    EndReason, Flow, FlowAccount, FlowBatch, FlowEnd, FlowPacket, FlowTable, IpfixEncoder,
-    ProtocolClass, TableOptions, TcpFlow, TcpState, Traffic,
+    EndReason, Flow, FlowAccount, FlowEnd, FlowPacket, FlowTable, IpfixEncoder, ProtocolClass,
+    TableOptions, TcpFlow, TcpState, Traffic,
 };
 
 use crate::Packet;
@@ -75,7 +75,6 @@ impl<F: FnMut(&Flow) -> Result<(), ConsumerError>> FlowSink for F {
 #[derive(Debug)]
 pub struct FlowMeter<S> {
     table: FlowTable,
-    batch: FlowBatch,
     link_types: Vec<u16>,
     sink: S,
 }
@@ -95,7 +94,6 @@ impl<S: FlowSink> FlowMeter<S> {
         let options = TableOptions { seed, ..*options };
         Ok(Self {
             table: FlowTable::new(&options),
-            batch: FlowBatch::default(),
             link_types: Vec::new(),
             sink,
         })
@@ -132,26 +130,18 @@ impl<S: FlowSink> FlowMeter<S> {
         added.interface = packet.interface() as u32;
         let mut taken = Taken::new(&mut self.sink);
         let take = &mut |flow: &Flow| taken.take(flow);
-        self.table.push(&mut self.batch, &added, take);
-        taken.result
-    }
-
-    fn add_batch(&mut self) -> Result<(), ConsumerError> {
-        let mut taken = Taken::new(&mut self.sink);
-        self.table
-            .add_batch(&mut self.batch, &mut |flow| taken.take(flow));
+        self.table.push(&added, take);
         taken.result
     }
 
     /// Ends every flow and the sink, also after errors, of which it returns the first.
     fn end_all(&mut self) -> Result<(), ConsumerError> {
-        let added = self.add_batch();
         let mut taken = Taken::new(&mut self.sink);
         self.table.finish(&mut |flow| taken.take(flow));
         let ended = taken.result;
         let flushed = self.sink.flush(self.table.account());
         let finished = self.sink.finish();
-        added.and(ended).and(flushed).and(finished)
+        ended.and(flushed).and(finished)
     }
 }
 
@@ -188,7 +178,9 @@ impl<S: FlowSink> ReadConsumer for FlowMeter<S> {
     }
 
     fn idle(&mut self) -> Result<(), ConsumerError> {
-        self.add_batch()?;
+        let mut taken = Taken::new(&mut self.sink);
+        self.table.add_waiting(&mut |flow| taken.take(flow));
+        taken.result?;
         self.sink.flush(self.table.account())
     }
 
@@ -208,7 +200,6 @@ impl<S: FlowSink> Consumer for FlowMeter<S> {
     }
 
     fn tick(&mut self, now_ns: u64, _account: &Account) -> Result<(), ConsumerError> {
-        self.add_batch()?;
         let mut taken = Taken::new(&mut self.sink);
         self.table.expire_all(now_ns, &mut |flow| taken.take(flow));
         taken.result?;

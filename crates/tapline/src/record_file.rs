@@ -88,15 +88,16 @@ impl RecordFile {
     /// The content; `None` if there is none of this kind. What a process left behind it that was killed while it wrote does not
     /// count.
     pub fn read<T: DeserializeOwned>(&mut self) -> Option<T> {
-        let mut text = String::new();
+        let mut bytes = Vec::new();
         self.file.rewind().ok()?;
         let mut bounded = (&mut self.file).take(BYTES_MAX);
-        bounded.read_to_string(&mut text).ok()?;
-        let mut values = serde_json::Deserializer::from_str(&text).into_iter();
+        bounded.read_to_end(&mut bytes).ok()?;
+        let mut values = serde_json::Deserializer::from_slice(&bytes).into_iter();
         values.next()?.ok()
     }
 
-    /// Replaces the content. A process that is killed meanwhile leaves the content before or this one.
+    /// Replaces the content. A process that is killed meanwhile leaves the content before or this one, if this one has at most
+    /// 4096 bytes. Of a longer one, it may leave a part.
     pub fn write<T: Serialize>(&mut self, content: &T) -> Result<(), RecordError> {
         let mut write = || {
             let text = serde_json::to_string(content)?;
@@ -232,5 +233,8 @@ mod tests {
         assert_eq!(record.read::<Vec<u32>>(), Some(vec![3]));
         fs::write(&path, "[3").unwrap();
         assert_eq!(record.read::<Vec<u32>>(), None);
+        // The rest of a longer content may begin within a character.
+        fs::write(&path, b"[3]\xa9\"]").unwrap();
+        assert_eq!(record.read::<Vec<u32>>(), Some(vec![3]));
     }
 }

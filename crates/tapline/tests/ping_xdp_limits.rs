@@ -59,7 +59,12 @@ fn requests_above_an_mtu_that_becomes_smaller_are_refused() {
                     left.ip("link set left0 mtu 1500");
                 }
             }
-            PingEvent::Tick { .. } if before.is_none() && statistics.total().sent > 6 => {
+            // With no request on its way, whose answer the smaller MTU would stop.
+            PingEvent::Tick { .. }
+                if before.is_none()
+                    && statistics.total().sent > 6
+                    && statistics.total().received == statistics.total().sent =>
+            {
                 before = Some(statistics.total().sent);
                 left.ip("link set left0 mtu 1300");
             }

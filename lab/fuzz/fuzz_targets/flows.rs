@@ -1,6 +1,6 @@
 #![no_main]
 
-use flow::{EndReason, Flow, FlowBatch, FlowPacket, FlowTable, TableOptions};
+use flow::{EndReason, Flow, FlowPacket, FlowTable, TableOptions};
 
 // Packets with any bytes and any times, in tables of any size: each packet is in one place, and is exported once. A table to which
 // packets are added in batches is the same.
@@ -17,7 +17,7 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
         ..TableOptions::default()
     };
     let [mut table, mut batched] = [FlowTable::new(&options), FlowTable::new(&options)];
-    let (mut batch, mut flows_of_batches) = (FlowBatch::default(), Vec::new());
+    let mut flows_of_batches = Vec::new();
     let mut take_batched = |flow: &Flow| flows_of_batches.push(*flow);
     let mut flows_of_packets = Vec::new();
     let mut exported = [0; 3];
@@ -39,16 +39,16 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
         let packet = FlowPacket::new(link_type, packet, Some(time_ns));
         table.add(&packet, &mut take);
         looks = looks.rotate_left(1);
-        batched.push(&mut batch, &packet, &mut take_batched);
+        batched.push(&packet, &mut take_batched);
         if looks & 1 == 1 {
-            batched.add_batch(&mut batch, &mut take_batched);
+            batched.add_waiting(&mut take_batched);
+            assert_eq!(table.account(), batched.account());
             table.expire_all(time_ns, &mut take);
             batched.expire_all(time_ns, &mut take_batched);
         }
         most = most.max(table.account().flows);
     }
     table.finish(&mut take);
-    batched.add_batch(&mut batch, &mut take_batched);
     batched.finish(&mut take_batched);
     assert_eq!(flows_of_packets, flows_of_batches);
     assert_eq!(table.account(), batched.account());

@@ -64,8 +64,7 @@ impl Pages {
 
 /// Has the kernel use large pages, where it has them to spare, for the memory that `values` has reserved and not used yet.
 ///
-/// For large memory that is read and written in no order: most accesses to small pages also have to look up the page. Costs a
-/// system call.
+/// Use it for large memory with random access, where most accesses to small pages miss the TLB. Costs a system call.
 pub fn prefer_large<T>(values: &mut Vec<T>) {
     let reserved = values.spare_capacity_mut().as_mut_ptr_range();
     let start = reserved.start.cast::<u8>();

@@ -26,6 +26,19 @@ fn prefetch_line(line: *const u8) {
     unsafe { _mm_prefetch::<_MM_HINT_T2>(line.cast()) };
 }
 
-#[cfg(not(target_arch = "x86_64"))]
+#[cfg(target_arch = "aarch64")]
+#[inline]
+fn prefetch_line(line: *const u8) {
+    // SAFETY: a prefetch is a hint. It reads nothing that the program could notice, and cannot fault.
+    unsafe {
+        std::arch::asm!(
+            "prfm pldl2keep, [{0}]",
+            in(reg) line,
+            options(nostack, readonly, preserves_flags)
+        );
+    }
+}
+
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 #[inline]
 fn prefetch_line(_line: *const u8) {}

@@ -298,15 +298,14 @@ fn a_table_of_many_flows_finds_each() {
 }
 
 proptest! {
-    /// A batch is added as its packets are one by one.
+    /// Packets that wait are added as they are one by one.
     #[test]
-    fn a_batch_is_its_packets(
+    fn packets_that_wait_are_added_in_their_order(
         max_flows in 1..20_usize,
         packets in prop::collection::vec((0..12_u8, 0..12_u8, 0..4 * SECOND, 0..64_u16), 1..200),
         size in 1..40_usize,
     ) {
         let (mut one, mut other) = (Rig::new(max_flows), Rig::new(max_flows));
-        let mut batch = FlowBatch::default();
         let mut time_ns = 1000 * SECOND;
         for (number, (from, to, gap_ns, flags)) in packets.into_iter().enumerate() {
             time_ns += gap_ns;
@@ -316,16 +315,13 @@ proptest! {
             one.table.add(&packet, &mut |flow| flows.push(*flow));
             let flows = &mut other.flows;
             let take = &mut |flow: &Flow| flows.push(*flow);
-            other.table.push(&mut batch, &packet, take);
+            other.table.push(&packet, take);
             if number % size == 0 {
                 let flows = &mut other.flows;
-                other.table.add_batch(&mut batch, &mut |flow| flows.push(*flow));
-                prop_assert!(batch.is_empty());
+                other.table.add_waiting(&mut |flow| flows.push(*flow));
                 prop_assert_eq!(one.table.account(), other.table.account());
             }
         }
-        let flows = &mut other.flows;
-        other.table.add_batch(&mut batch, &mut |flow| flows.push(*flow));
         prop_assert_eq!(one.finish(), other.finish());
     }
 

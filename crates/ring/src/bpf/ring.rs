@@ -438,6 +438,21 @@ impl BpfRing {
         }
     }
 
+    /// Time stamp of the oldest waiting packet, in nanoseconds, by the kernel's clock. `None` also if the program is
+    /// writing the packet.
+    pub fn oldest_ns(&self) -> Option<u64> {
+        let known = if self.known.at == self.known.end {
+            self.waiting()
+        } else {
+            self.known
+        };
+        let Written::Packet { .. } = known.look(&self.memory) else {
+            return None;
+        };
+        let header = self.memory.header(known.at);
+        Some(self.properties.offset.realtime_ns(header.monotonic_ns))
+    }
+
     fn slots_hold(&self, bytes: usize, slot_bytes: u64) -> bool {
         let end = self.waiting().end;
         let (mut at, mut counted) = self.scanned.get().unwrap_or((self.read, 0));

@@ -92,8 +92,9 @@ static CLOCKS: Mutex<Vec<Weak<SharedClock>>> = Mutex::new(Vec::new());
 
 /// A device's clock, measured again and again while its stamps are converted.
 ///
-/// All of one device in a process share its measurements. So the rings of its queues convert stamps alike: with measurements of
-/// their own, packets of two queues that follow each other by less than the error of a measurement would change places.
+/// All of one device in a process share its measurements, each from its next batch on. So the rings of its queues convert stamps
+/// alike: with measurements of their own, packets of two queues that follow each other by less than the error of a measurement would
+/// change places.
 #[derive(Debug)]
 pub struct DeviceClock {
     shared: Arc<SharedClock>,
@@ -196,7 +197,7 @@ impl SharedClock {
 }
 
 impl DeviceClock {
-    /// Opens `/dev/ptpINDEX` and measures it once, unless it is open already.
+    /// Opens `/dev/ptpINDEX` and measures it, unless it is open and was measured a moment ago: within a second.
     ///
     /// # Errors
     /// ENOENT if there is no such file, EACCES if this user may not read it (by default only root may), EINVAL if it is
@@ -207,11 +208,14 @@ impl DeviceClock {
     pub fn open(index: u32) -> io::Result<Self> {
         let shared = SharedClock::open(index)?;
         let line = shared.measured().timeline.line();
-        Ok(Self {
+        let mut clock = Self {
             shared,
             line,
             measurements: 0,
-        })
+        };
+        // The last measurement of a clock that is open already may be old.
+        clock.follow();
+        Ok(clock)
     }
 
     /// Measures the clock if it is time, at most once a second for all that share it. Otherwise costs one read of the monotonic

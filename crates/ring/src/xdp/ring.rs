@@ -271,7 +271,7 @@ impl XdpRing {
         let snaplen = self.snaplen.0.load(Ordering::Relaxed);
         if snaplen != self.properties.snaplen {
             self.properties.snaplen = snaplen;
-            // Bytes were counted up to the snaplen before.
+            // The bytes were counted with the former snaplen.
             self.scanned.set(Scanned::default());
         }
     }
@@ -436,6 +436,19 @@ impl XdpRing {
         }
         self.scanned.set(scanned);
         scanned.bytes >= bytes
+    }
+
+    /// Time stamp of the oldest waiting packet, in nanoseconds, by the kernel's clock. `None` also if the packet gets its
+    /// time stamp when it is read.
+    pub fn oldest_ns(&self) -> Option<u64> {
+        if self.rx.ready() == 0 {
+            return None;
+        }
+        let oldest = self.rx.descriptor(0);
+        // SAFETY: the descriptor lies in the receive ring: there is at least one. Its chunk is returned through
+        // `&mut self` only.
+        let stamp = unsafe { self.memory.metadata(&oldest) }?;
+        Some(self.properties.offset.realtime_ns(stamp.monotonic_ns))
     }
 
     /// Packets that wait to be read, and those that the ring can hold.

@@ -21,8 +21,9 @@ const INDEX_BYTES_MAX: u64 = 4 << 30;
 /// Buffer for reading an index.
 const BUFFER_BYTES: usize = 64 << 10;
 
-/// The permission of all users to read a file.
-const READABLE_FOR_ALL: u32 = 0o004;
+/// The permissions of the group and of other users to read a file.
+const GROUP_READS: u32 = 0o040;
+const OTHERS_READ: u32 = 0o004;
 
 /// Why a capture cannot be indexed, or its index not be used.
 #[derive(Debug, thiserror::Error)]
@@ -60,6 +61,28 @@ pub fn index_path(capture: &Path) -> PathBuf {
     let mut name = capture.as_os_str().to_owned();
     name.push(".index");
     name.into()
+}
+
+/// Creates or empties the file at `place`, for an index of the capture at `path`. If all users can read the capture, they can
+/// read a new file; so can its group, if that is the group of the capture.
+pub(super) fn create(place: &Path, path: &Path) -> io::Result<File> {
+    let output = OpenOutput::create().truncate();
+    let Ok(capture) = path.metadata() else {
+        return output.open(place);
+    };
+    let readers = capture.mode() & (GROUP_READS | OTHERS_READ);
+    if readers == GROUP_READS | OTHERS_READ {
+        return output.for_all().open(place);
+    }
+    if readers == GROUP_READS {
+        let file = output.for_group().open(place)?;
+        let created = file.metadata()?;
+        if created.gid() == capture.gid() || created.mode() & GROUP_READS == 0 {
+            return Ok(file);
+        }
+        std::fs::remove_file(place)?;
+    }
+    output.open(place)
 }
 
 impl Index {
@@ -125,8 +148,8 @@ impl Index {
         Ok(index.measured(builder.end()))
     }
 
-    /// Writes the index beside the capture at `path`: whole or not at all. It is for its owner alone, unless all users can read the
-    /// capture.
+    /// Writes the index beside the capture at `path`: whole or not at all. If all users can read the capture, they can
+    /// read the index; so can its group, if that is the group of the capture.
     ///
     /// # Errors
     /// [`IndexError::Io`].
@@ -146,12 +169,7 @@ impl Index {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
                 _ => {}
             }
-            let mut output = OpenOutput::create().truncate();
-            let is_for_all = |about: std::fs::Metadata| about.mode() & READABLE_FOR_ALL != 0;
-            if path.metadata().is_ok_and(is_for_all) {
-                output = output.for_all();
-            }
-            let mut file = output.open(&partial)?;
+            let mut file = create(&partial, path)?;
             file.write_all(&bytes)?;
             std::fs::rename(&partial, &place)
         };
@@ -166,8 +184,9 @@ impl Index {
         Ok(bytes.len() as u64)
     }
 
-    /// Reads the index beside the capture `file` at `path`. `None` if there is none. One that is still being written, or whose
-    /// writer was killed, describes the beginning of the capture: [`Self::bytes`] is less than its length.
+    /// Reads the index beside the capture `file` at `path`. `None` if there is none, or this user may not read it. One that is
+    /// still being written, or whose writer was killed, describes the beginning of the capture: [`Self::bytes`] is less than its
+    /// length.
     ///
     /// # Errors
     /// [`IndexError::Damaged`] also if the capture is another one; [`IndexError::Io`].
@@ -175,8 +194,8 @@ impl Index {
         let mut extents = Vec::new();
         let lengths = Self::each_extent_of(file, path, |extent| extents.push(extent))?;
         Ok(lengths.map(|lengths| Self {
-            bytes: lengths.capture,
-            encoded_bytes: lengths.index,
+            bytes: lengths.capture_bytes,
+            encoded_bytes: lengths.index_bytes,
             extents,
         }))
     }
@@ -204,7 +223,7 @@ impl Index {
         };
         let index = match File::open(&place) {
             Ok(index) => index,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) if is_absent(&error) => return Ok(None),
             Err(error) => return Err(failed(error)),
         };
         let length = index.metadata().map_err(failed)?.len();
@@ -233,14 +252,22 @@ impl Index {
         let Some(fingerprinted) = fingerprinted else {
             return Ok(Some(lengths));
         };
-        let is_same = file.metadata().map_err(failed)?.len() >= lengths.capture
-            && fingerprint(file, lengths.capture).map_err(failed)? == fingerprinted;
+        let is_same = file.metadata().map_err(failed)?.len() >= lengths.capture_bytes
+            && fingerprint(file, lengths.capture_bytes).map_err(failed)? == fingerprinted;
         if is_same {
             Ok(Some(lengths))
         } else {
             Err(damaged(IndexDamage::Stale))
         }
     }
+}
+
+/// Whether an index cannot be opened because there is none for this user.
+fn is_absent(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied
+    )
 }
 
 /// Checksum of the first and the last bytes before `end`.

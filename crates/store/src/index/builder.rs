@@ -5,24 +5,15 @@ use std::net::{IpAddr, Ipv4Addr};
 use super::fuse::{self, Fuse};
 use super::hashes::{FlowIdentities, Hashes, Ports};
 use super::keys::{Key, Keys, plain_flow};
-use super::layout::{ADDRESSES, EXTENT_BYTES, Extent, FLOWS, MAGIC, PORTS, SET_BYTES};
+use super::layout::{
+    ADDRESSES, BYTES_PER_INDEX_BYTE, EXTENT_BYTES, EXTENT_BYTES_MAX, Extent, FLOWS, KEYS_MAX,
+    MAGIC, PORTS, SET_BYTES, SMALL_BYTES,
+};
 use crate::model::Packet;
 use crate::read::{ErrorKind, Item, ReadError, Reader};
 
 /// An extent with this many bytes ends as soon as its keys fit.
 const EXTENT_BYTES_MIN: u64 = 4 << 20;
-
-/// An extent of this size ends, whether its keys fit or not.
-const EXTENT_BYTES_MAX: u64 = 32 << 20;
-
-/// An index takes at most one byte for so many bytes of the capture: 0.25 %.
-const BYTES_PER_INDEX_BYTE: u64 = 400;
-
-/// A small index may be larger.
-const SMALL_BYTES: u64 = 4 << 10;
-
-/// Most keys of an extent, to bound the memory. More could fit only after a long part of the capture with few keys.
-const KEYS_MAX: usize = (EXTENT_BYTES_MAX / BYTES_PER_INDEX_BYTE) as usize + SMALL_BYTES as usize;
 
 /// Packets between two attempts to end an extent whose keys do not fit yet.
 const PACKETS_BETWEEN: u32 = 64;

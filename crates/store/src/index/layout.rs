@@ -12,7 +12,7 @@
 //!   and if it has classes:
 //!     seed                                     u64
 //!     segment, segments                        2 × u32
-//!     fingerprints                             segment × (segments + 2) bytes
+//!     fingerprints                             segment × (segments + 2) bytes, at most those of 87 982 keys
 //!   CRC-32 of all bytes of the index before    u32
 //! ```
 //!
@@ -26,11 +26,24 @@ use std::io::{self, Read};
 
 use flate2::Crc;
 
-use super::fuse::Fuse;
+use super::fuse::{self, Fuse};
 use super::keys::Key;
 
 /// Beginning of an index file. The digit is the version.
 pub(super) const MAGIC: &[u8; 8] = b"TLINDEX2";
+
+/// An extent of this size ends, whether its keys fit or not.
+pub(super) const EXTENT_BYTES_MAX: u64 = 32 << 20;
+
+/// An index takes at most one byte for so many bytes of the capture: 0.25 %.
+pub(super) const BYTES_PER_INDEX_BYTE: u64 = 400;
+
+/// A small index may be larger.
+pub(super) const SMALL_BYTES: u64 = 4 << 10;
+
+/// Most keys of an extent, to bound the memory. More could fit only after a long part of the capture with few keys.
+pub(super) const KEYS_MAX: usize =
+    (EXTENT_BYTES_MAX / BYTES_PER_INDEX_BYTE) as usize + SMALL_BYTES as usize;
 
 /// Bytes of an extent in front of its keys.
 const FIXED_BYTES: usize = 8 + 4 + 4 + 8 + 8 + 4;
@@ -98,9 +111,9 @@ impl Extent {
 #[non_exhaustive]
 pub struct IndexLengths {
     /// Bytes of the capture that are indexed: fewer than it has while it is being written.
-    pub capture: u64,
+    pub capture_bytes: u64,
     /// Bytes of the index, up to its last whole extent.
-    pub index: u64,
+    pub index_bytes: u64,
 }
 
 /// The index of one capture file.
@@ -124,8 +137,8 @@ impl Index {
         let decoded = decode_each(file, file.len() as u64, |extent| extents.push(extent));
         match decoded {
             Ok(lengths) => Ok(Self {
-                bytes: lengths.capture,
-                encoded_bytes: lengths.index,
+                bytes: lengths.capture_bytes,
+                encoded_bytes: lengths.index_bytes,
                 extents,
             }),
             Err(DecodeError::Damaged(damage)) => Err(damage),
@@ -251,8 +264,8 @@ impl<R: Read> Decoder<R> {
             left: length,
             crc: begun_crc(),
             lengths: IndexLengths {
-                capture: 0,
-                index: MAGIC.len() as u64,
+                capture_bytes: 0,
+                index_bytes: MAGIC.len() as u64,
             },
             extent: Vec::new(),
         };
@@ -269,7 +282,7 @@ impl<R: Read> Decoder<R> {
         if !self.fill(FIXED_BYTES as u64)? {
             return Ok(None);
         }
-        let Some(mut extent) = Rest(&self.extent).extent(self.lengths.capture) else {
+        let Some(mut extent) = Rest(&self.extent).extent(self.lengths.capture_bytes) else {
             return Ok(None);
         };
         if extent.classes != 0 {
@@ -288,10 +301,10 @@ impl<R: Read> Decoder<R> {
             return Err(IndexDamage::Checksum.into());
         }
         self.crc.update(sum);
-        self.lengths.index += self.extent.len() as u64;
+        self.lengths.index_bytes += self.extent.len() as u64;
         // With a right checksum, a wrong number is of a program that does not follow the format.
-        let end = self.lengths.capture.checked_add(extent.bytes);
-        self.lengths.capture = end.ok_or(IndexDamage::Checksum)?;
+        let end = self.lengths.capture_bytes.checked_add(extent.bytes);
+        self.lengths.capture_bytes = end.ok_or(IndexDamage::Checksum)?;
         Ok(Some(extent))
     }
 
@@ -306,7 +319,12 @@ impl<R: Read> Decoder<R> {
         if !segment.is_power_of_two() || segments == 0 {
             return Err(IndexDamage::Checksum.into());
         }
-        if !self.fill(u64::from(segment) * (u64::from(segments) + 2))? {
+        let bytes = u64::from(segment) * (u64::from(segments) + 2);
+        // The checksum is behind them.
+        if bytes > fuse::bytes(KEYS_MAX) as u64 {
+            return Err(IndexDamage::Checksum.into());
+        }
+        if !self.fill(bytes)? {
             return Ok(None);
         }
         Ok(Some(Fuse {
@@ -432,5 +450,19 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_set_larger_than_that_of_any_extent_is_not_read() {
+        let mut file = index().encode();
+        let segments = MAGIC.len() + EXTENT_BYTES + FIXED_BYTES + SET_BYTES - 4;
+        file[segments..segments + 4].copy_from_slice(&(1_u32 << 20).to_le_bytes());
+        // As a sparse file.
+        let sparse = file.as_slice().chain(io::repeat(0));
+        let decoded = decode_each(sparse, 4 << 30, |_| {});
+        assert!(matches!(
+            decoded,
+            Err(DecodeError::Damaged(IndexDamage::Checksum))
+        ));
     }
 }

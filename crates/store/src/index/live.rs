@@ -4,10 +4,9 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 
-use super::build::{FINGERPRINT_BYTES, index_path};
+use super::build::{self, FINGERPRINT_BYTES, index_path};
 use super::builder::Builder;
 use super::layout::{Encoder, MAGIC, crc_of};
-use crate::output::OpenOutput;
 use crate::read::{ReadError, Reader};
 
 /// Writes the index of a capture file: an extent as soon as it is complete. It is the index that [`Index::build`] makes.
@@ -31,7 +30,7 @@ impl LiveIndex {
     /// Creates the index of the capture at `path`, which begins with `header`.
     pub(crate) fn create(path: &Path, header: &[u8]) -> io::Result<Self> {
         let reader = Reader::from_bytes(header.to_vec()).map_err(invalid)?;
-        let mut file = OpenOutput::create().truncate().open(&index_path(path))?;
+        let mut file = build::create(&index_path(path), path)?;
         // Valid from the start: of an empty capture.
         file.write_all(MAGIC)?;
         let mut index = Self {

@@ -53,7 +53,7 @@ impl IndexQuery {
             ranges: VecDeque::new(),
             has_packets: false,
         };
-        let index = Index::each_extent_of(file, path, |extent| {
+        let lengths = Index::each_extent_of(file, path, |extent| {
             let is_other = extent.packets == 0;
             if is_other || self.may_select(&extent) {
                 parts.has_packets |= !is_other;
@@ -63,15 +63,15 @@ impl IndexQuery {
         // Afterwards: a file that is being written has at least what its index describes.
         let length = file.metadata().map_or(0, |metadata| metadata.len());
         used.bytes += length;
-        let Some(index) = index else {
+        let Some(lengths) = lengths else {
             used.without_index += 1;
             used.selected_bytes += length;
             return Ok(None);
         };
         // What was appended since.
-        parts.has_packets |= length > index.capture;
-        parts.add(index.capture..length);
-        used.index_bytes += index.index;
+        parts.has_packets |= length > lengths.capture_bytes;
+        parts.add(lengths.capture_bytes..length);
+        used.index_bytes += lengths.index_bytes;
         Ok(Some(parts))
     }
 

@@ -92,7 +92,7 @@ impl fmt::Display for ReadSummary {
         if *limited_times > 0 {
             write!(
                 out,
-                " {limited_times} packets have the first or the last time that a file can hold."
+                " {limited_times} packets were limited to the years 1970 to 2554 when times were shifted."
             )?;
         }
         if *unused_comments > 0 {

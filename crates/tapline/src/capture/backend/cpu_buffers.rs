@@ -94,6 +94,10 @@ impl RxRing for BpfRing {
         self.buffer_bytes()
     }
 
+    fn oldest_age_ns(&self, now_ns: u64) -> Option<u64> {
+        Some(now_ns.saturating_sub(self.oldest_ns()?))
+    }
+
     fn device_clock(&self) -> Option<DeviceClockState> {
         self.device_clock()
     }

@@ -93,7 +93,8 @@ impl Control {
     /// for a batch are delivered within a millisecond.
     ///
     /// Replaces a TPACKET_V3 ring, by one that suits the delivery if no back end was selected. Blocks for
-    /// this, some ten milliseconds.
+    /// this, some ten milliseconds. With several readers,
+    /// [`max_delay`](super::super::ParallelCapture::max_delay) never shrinks.
     ///
     /// # Errors
     /// [`ChangeError`]; [`RingOpenError::Busy`](ring::RingOpenError::Busy) in it until the reader has finished the

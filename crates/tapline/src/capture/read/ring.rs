@@ -70,10 +70,9 @@ pub trait RxRing: AsFd + Debug + Send {
         None
     }
 
-    /// Age of the oldest waiting packet at `_now_ns` of `CLOCK_REALTIME`, if its time stamp is of that clock.
-    fn oldest_age_ns(&self, _now_ns: u64) -> Option<u64> {
-        None
-    }
+    /// Age of the oldest waiting packet at `now_ns` of `CLOCK_REALTIME`, if its time stamp is of that clock. `None` if no
+    /// packet is visible, or it gets its time stamp when it is read.
+    fn oldest_age_ns(&self, now_ns: u64) -> Option<u64>;
 
     /// Clears a pending wake-up whose packets have been read. Called before a sleep without a look for
     /// packets.

@@ -116,11 +116,15 @@ impl SharedOpener {
         let is_covered = is_complete && queues.iter().all(|&queue| queue < count);
         let found = Netlink::open()?.link_named(link).ok();
         let offset = queue_offset(found.as_ref().and_then(Link::kind_name));
-        let Some(offset) = offset.filter(|_| is_covered) else {
-            return Err(CaptureError::Readers {
-                reason: "the interface has other receive queues than those of the readers",
-            });
-        };
+        let refused = |reason| CaptureError::Readers { reason };
+        let offset = offset.ok_or_else(|| {
+            refused("packets of a bond or similar carry the queue numbers of its ports: add the ports instead")
+        })?;
+        if !is_covered {
+            return Err(refused(
+                "the interface has other receive queues than those of the readers",
+            ));
+        }
         let count = count as usize;
         let ring_of = |queue: u32| (queue as usize + offset) % count;
         let rings = queues.into_iter().map(ring_of).collect();

@@ -38,8 +38,9 @@ pub struct ReaderOptions {
     /// The CPU of each reader; begins again at the first if there are more readers. Default: the CPUs on which the
     /// process may run.
     pub cpus: Vec<usize>,
-    /// How the kernel distributes packets among packet rings. Default: by receive queue if there is a reader for each,
-    /// otherwise by flow hash. Other back ends have a ring for each queue or CPU.
+    /// How the kernel distributes packets among packet rings. Default: by receive queue if there is a reader for each
+    /// and no interface is above others, such as a bond; otherwise by flow hash. Other back ends have a ring for each
+    /// queue or CPU.
     pub distribution: Option<FanoutMode>,
 }
 
@@ -106,7 +107,7 @@ impl ReaderOptions {
             .min(queues as usize)
             .min(MAX_READERS);
         let count = NonZeroUsize::new(readers).filter(|count| count.get() > 1);
-        // A number even for all queues: with shared memory, all are as many as there are CPUs.
+        // Always a number: with shared memory, `All` would start a reader for each CPU.
         Ok(count.map(|count| Self {
             queues: Queues::Count(count),
             ..Self::default()
@@ -180,7 +181,8 @@ impl ReaderOptions {
             Some(_) => most.min(MAX_READERS),
             None => self.count(most),
         };
-        let has_queues = count > 1 && queues.iter().all(|&queues| queues == count);
+        let has_queues =
+            count > 1 && !offsets.contains(&None) && queues.iter().all(|&queues| queues == count);
         let distribution = self.distribution.unwrap_or(if has_queues {
             FanoutMode::Queue
         } else {
@@ -196,7 +198,7 @@ impl ReaderOptions {
         };
         if self.only().is_some() && queues.is_empty() && count > 1 {
             let reason = if offsets.contains(&None) {
-                "packets of an interface above others, such as a bond, have the queues of those: select one of those"
+                "packets of a bond or similar carry the queue numbers of its ports: select queues of a port"
             } else {
                 "the interfaces number their queues differently: select queues of one of them"
             };
@@ -242,15 +244,13 @@ impl ReaderOptions {
 ///
 /// Drivers store the queue plus one (`skb_record_rx_queue`, include/linux/skbuff.h; `fanout_demux_qm`,
 /// net/packet/af_packet.c). veth leaves the number of the queue through which its peer sent the packet, which is that of
-/// its own (`veth_xmit`, drivers/net/veth.c).
+/// its own (`veth_xmit`, drivers/net/veth.c). IPoIB devices are virtual to the kernel and have queues of their own
+/// (`ipoib_add_port`, drivers/infiniband/ulp/ipoib/ipoib_main.c).
 pub(super) fn queue_offset(kind: Option<&str>) -> Option<usize> {
     match kind {
         Some("veth") => Some(0),
-        Some(
-            "bond" | "team" | "bridge" | "vlan" | "macvlan" | "macvtap" | "ipvlan" | "ipvtap"
-            | "macsec" | "vrf" | "hsr",
-        ) => None,
-        _ => Some(1),
+        None | Some("tun" | "ipoib") => Some(1),
+        Some(_) => None,
     }
 }
 
@@ -291,10 +291,11 @@ mod tests {
             Some("veth"),
             Some("bond"),
             Some("bridge"),
+            Some("vxlan"),
         ];
         assert_eq!(
             kinds.map(queue_offset),
-            [Some(1), Some(1), Some(0), None, None]
+            [Some(1), Some(1), Some(0), None, None, None]
         );
     }
 }

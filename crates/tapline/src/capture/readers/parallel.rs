@@ -35,11 +35,12 @@ use super::summary::{ReaderResult, of_all};
 use crate::irq::{IrqPinning, PinnedIrq};
 use crate::stop::{Stop, Stopper};
 
-/// Most memory for records that wait for older ones, of all readers, bytes. At 10 Gbit/s in the shortest packets it holds those
+/// Memory for records that wait for older ones, of 4 to 64 readers, bytes. Fewer readers have less, as their chunks are at their
+/// largest size; more have up to 1 GiB, as theirs are at their smallest size. At 10 Gbit/s in the shortest packets it holds those
 /// of 0.15 s, where a packet waits for 0.05 s and for the merger. At lower rates little of it is used.
 const MERGE_BYTES: usize = 256 << 20;
 
-/// Most of the host's memory for them: one part of so many.
+/// The chunks take at most this fraction of the host's memory, unless they are at their smallest size.
 const MERGE_PARTS: u64 = 16;
 
 /// Longest time for which a packet waits for older ones, in addition to twice the time of a batch.
@@ -111,7 +112,7 @@ impl ParallelCapture {
             let queue = queues.get(number).copied().or_else(|| engine.only_queue());
             open.push(OpenReader { queue, cpu });
         }
-        // Where sysinfo(2) is refused, memory is no matter.
+        // Without sysinfo(2), do not limit by memory.
         let host_bytes = Machine::read().map_or(u64::MAX, |machine| machine.memory_bytes);
         let mut parallel = Self {
             control: None,
@@ -178,7 +179,7 @@ impl ParallelCapture {
     }
 
     /// Longest time for which a packet waits for older ones. It grows if packets are to gather for longer while the capture
-    /// runs.
+    /// runs, and never shrinks.
     pub fn max_delay(&self) -> Duration {
         MAX_DELAY + 2 * Duration::from_nanos(self.engines[0].batch_ns())
     }

@@ -350,6 +350,10 @@ impl RxRing for XdpRing {
         self.take_error()
     }
 
+    fn oldest_age_ns(&self, now_ns: u64) -> Option<u64> {
+        Some(now_ns.saturating_sub(self.oldest_ns()?))
+    }
+
     fn device_clock(&self) -> Option<DeviceClockState> {
         self.device_clock()
     }

@@ -160,7 +160,7 @@ impl XdpEngine {
                 next_check_ns = now_ns + CHECK_NS;
                 let waits = self.waits_for_link(now_ns);
                 let outage = &self.link.outage;
-                // Of a queue that is full, no probe waits for a route.
+                // A full queue alone is no reason to wait for a route.
                 if waits && (is_down(&error) || outage.is_down() || outage.is_held()) {
                     self.cancel_frames();
                     // Also without other routes than before.
