@@ -29,6 +29,7 @@ const PACKAGES: &[(&str, &str)] = &[
     ("masscan", "masscan"),
     ("mausezahn", "netsniff-ng"),
     ("mergecap", "wireshark-common"),
+    ("mkfifo", "coreutils"),
     ("modprobe", "kmod"),
     ("netsniff-ng", "netsniff-ng"),
     ("nfcapd", "nfdump"),
