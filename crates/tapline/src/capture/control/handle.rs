@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use bpf::Sampling;
-use ring::{DeliveryMode, DirectionFilter};
+use ring::{DeliveryMode, DirectionFilter, RingOpenError, RingOptionError};
 
 use super::super::plan::mode::Mode;
 use super::error::ChangeError;
@@ -143,6 +143,9 @@ impl Control {
     /// As [`set_filter`](Self::set_filter); [`ChangeError::FixedSnaplen`] with shared memory in drop mode,
     /// [`ChangeError::LongerSnaplen`] with ring buffers of XDP.
     pub fn set_snaplen(&self, bytes: u32) -> Result<(), ChangeError> {
+        if bytes == 0 {
+            return Err(RingOpenError::from(RingOptionError::SnaplenZero).into());
+        }
         self.change(Change::Snaplen(bytes))
     }
 
