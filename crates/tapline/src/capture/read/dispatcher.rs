@@ -174,7 +174,11 @@ impl<C: Consumer> Dispatcher<'_, C> {
     ) {
         let kept = match &mut reading.exact {
             None => Some(packet.bytes),
-            Some(exact) => exact.kept(packet),
+            Some(exact) => {
+                // Copied only here: a packet whose address is taken cannot stay in registers.
+                let packet = *packet;
+                exact.kept(&packet)
+            }
         };
         let Some(bytes) = kept else {
             reading.refused += 1;
