@@ -153,8 +153,7 @@ impl XdpEngine {
         prober.read_from(Box::new(Counters(echo.counters())));
         let during_wait = || during(PingOperation::Wait);
         let epoll = epoll::create(CreateFlags::CLOEXEC).map_err(during(PingOperation::Wait))?;
-        let timer = Timer::new();
-        let timer = timer.map_err(during(PingOperation::Wait))?;
+        let timer = Timer::new().map_err(during(PingOperation::Wait))?;
         // All neighbours have their pace here.
         let changes = TargetChanges::new(options.resolve_every, u32::MAX);
         let changes = changes.map_err(during_wait())?;
