@@ -144,7 +144,7 @@ export DEBIAN_FRONTEND=noninteractive
 install=(apt-get install -y -qq --no-install-recommends)
 apt-get update -qq
 "${install[@]}" --download-only "${missing[@]}" >/dev/null
-# dpkg is not interrupted: what it leaves half done, somebody has to repair.
+# dpkg is not interrupted: somebody would have to repair the packages by hand.
 trap 'exit 143' TERM
 (
     trap '' TERM

@@ -14,7 +14,7 @@ use crate::page::Page;
 const REPORT: &str = "for --report";
 
 /// An open file for a page. `--report` opens it before the job starts: nothing is measured for a page that cannot be written,
-/// and a sandbox that forbids to open files is no obstacle. Until the page is written, the file keeps what it contains.
+/// and the sandbox may then forbid opening files. Until the page is written, the file keeps its old content.
 pub struct PageFile {
     path: PathBuf,
     file: File,
@@ -50,7 +50,7 @@ impl PageFile {
         };
         let written = emptied.and_then(|()| self.file.write_all(text(page).as_bytes()));
         written.map_err(|error| {
-            // Half a page looks like a whole one. What cannot be emptied is no file.
+            // A reader could take half a page for a whole one. Pipes and devices cannot be truncated.
             let _ = self.file.set_len(0);
             failed(&self.path, self.flag, &error)
         })

@@ -9,13 +9,13 @@ const PACKETS: usize = 16;
 
 /// Packets with decoded headers that wait to be added together.
 ///
-/// In a table of many flows, most packets find their flow in main memory. So a packet waits twice, each time for as long as
-/// the headers of a few others are decoded: for the place of its flow, and for the flow.
+/// In a table of many flows, most packets find their flow in main memory. So a packet waits twice while the headers
+/// of a few others are decoded: for the index entry of its flow, and then for the flow.
 #[derive(Debug)]
 pub(crate) struct FlowBatch {
-    /// Packets whose places are on their way.
+    /// The CPU fetches the index entries of these packets.
     pub arrived: Vec<Waiting>,
-    /// Packets before those, whose flows are on their way.
+    /// Earlier packets, whose flows the CPU fetches.
     pub found: Vec<Waiting>,
 }
 

@@ -26,8 +26,8 @@ impl Prober {
         }
     }
 
-    /// The counters of `target` by address, the current one last. Their sum is [`Prober::counts`]. Counters of an address
-    /// that it no longer has are final. Empty if it never had one.
+    /// The counters of `target` by address, the current one last. Their sum is [`Prober::counts`]. Counters of former
+    /// addresses are final. Empty if the target never had an address.
     pub fn accounts(&self, target: u32) -> Vec<AddressAccount> {
         let address = self.targets.address(target);
         self.accounts.of(target, address, self.counts(target))

@@ -85,8 +85,8 @@ impl RecordFile {
             .map_err(|error| failed(&self.path)(error.into()))
     }
 
-    /// The content; `None` if there is none of this kind. What a process left behind it that was killed while it wrote does not
-    /// count.
+    /// The content; `None` if there is none of this kind. The rest of a longer record may follow if
+    /// a process was killed while it wrote: it is ignored.
     pub fn read<T: DeserializeOwned>(&mut self) -> Option<T> {
         let mut bytes = Vec::new();
         self.file.rewind().ok()?;

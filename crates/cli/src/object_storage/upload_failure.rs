@@ -40,7 +40,7 @@ impl From<&StoreError> for UploadFailure {
     }
 }
 
-/// Codes of S3 for a session token that is not valid, or no longer. The status is that of a bad request.
+/// Codes of S3 for an invalid or expired session token. Their status is 400 (Bad Request).
 const TOKEN_CODES: [&str; 3] = ["ExpiredToken", "InvalidToken", "TokenRefreshRequired"];
 
 /// The local file could not be read.

@@ -109,7 +109,7 @@ struct SharedClock {
     file: File,
     index: u32,
     method: ClockReadMethod,
-    /// Device and inode of the file: the number of a clock that goes may be that of another one later.
+    /// Device and inode of the file, because the kernel reuses the number of a clock that is removed.
     identity: (u64, u64),
     /// `CLOCK_MONOTONIC` of the next measurement.
     next_ns: AtomicU64,

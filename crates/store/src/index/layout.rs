@@ -302,7 +302,7 @@ impl<R: Read> Decoder<R> {
         }
         self.crc.update(sum);
         self.lengths.index_bytes += self.extent.len() as u64;
-        // With a right checksum, a wrong number is of a program that does not follow the format.
+        // The checksum is right, so the program that wrote this number does not follow the format.
         let end = self.lengths.capture_bytes.checked_add(extent.bytes);
         self.lengths.capture_bytes = end.ok_or(IndexDamage::Checksum)?;
         Ok(Some(extent))

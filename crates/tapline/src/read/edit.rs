@@ -126,11 +126,11 @@ impl Edits {
 /// What the edits did to packets and comments.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct EditCounts {
-    /// Packets left out because an earlier one has the same bytes.
+    /// Packets left out as duplicates: an earlier packet has the same bytes.
     pub duplicates: u64,
     /// Packets of which anonymizing left no bytes.
     pub emptied: u64,
-    /// Packets with the first or the last time that there is, because the shifted time is beyond it.
+    /// Packets whose shifted time would be before 1970 or after 2554: they have the first or the last possible time.
     pub limited_times: u64,
     /// Comments for packets that were not written.
     pub unused_comments: u64,

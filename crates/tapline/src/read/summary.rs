@@ -22,7 +22,8 @@ pub struct ReadSummary {
     /// Packets of which [`Edits::anonymize`](super::Edits::anonymize) left no bytes, because their link type is not
     /// known.
     pub emptied: u64,
-    /// Packets that have the first or the last time because [`Edits::shift_ns`](super::Edits::shift_ns) leads beyond it.
+    /// Packets that [`Edits::shift_ns`](super::Edits::shift_ns) would move before 1970 or after 2554: they have the first or the
+    /// last possible time.
     pub limited_times: u64,
     /// Comments of [`Edits::packet_comments`](super::Edits::packet_comments) for packets that were not written.
     pub unused_comments: u64,

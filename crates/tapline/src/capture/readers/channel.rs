@@ -254,8 +254,8 @@ impl ChunkSender {
         self.invisible_ns = self.invisible_ns.max(IN_FLIGHT_NS + late_ns);
     }
 
-    /// Packets gather for at most `batch_ns` before they are read. A shorter time than before does not count: the merger is to
-    /// wait for the packets of that, too.
+    /// Packets gather for at most `batch_ns` before they are read. The longest time so far counts: packets that gathered for it may
+    /// still be in a ring.
     fn gather_for(&self, batch_ns: u64) {
         // It publishes nothing else.
         self.state.batch_ns.fetch_max(batch_ns, Ordering::Relaxed);
