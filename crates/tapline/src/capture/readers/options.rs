@@ -238,19 +238,58 @@ impl ReaderOptions {
     }
 }
 
+/// The types of interfaces whose packets come from other interfaces and keep the queue in which those received them
+/// (`bond_handle_frame`, drivers/net/bonding/bond_main.c) or lose it (`__skb_tunnel_rx`, include/net/dst.h).
+const WITHOUT_QUEUES: [&str; 36] = [
+    "amt",
+    "bareudp",
+    "batadv",
+    "bond",
+    "bridge",
+    "dsa",
+    "erspan",
+    "geneve",
+    "gre",
+    "gretap",
+    "gtp",
+    "hsr",
+    "ifb",
+    "ip6erspan",
+    "ip6gre",
+    "ip6gretap",
+    "ip6tnl",
+    "ipip",
+    "ipvlan",
+    "ipvtap",
+    "macsec",
+    "macvlan",
+    "macvtap",
+    "netkit",
+    "ovpn",
+    "pfcp",
+    "rmnet",
+    "sit",
+    "team",
+    "vlan",
+    "vrf",
+    "vti",
+    "vti6",
+    "vxlan",
+    "wireguard",
+    "xfrm",
+];
+
 /// The difference between the number with which a received packet selects a member of a fanout group, and its receive
-/// queue. `kind` is the type of a virtual interface. `None`: its packets come from other interfaces and keep the queue in which
-/// those received them (`bond_handle_frame`, drivers/net/bonding/bond_main.c).
+/// queue. `kind` is the type of a virtual interface. `None`: the type is in [`WITHOUT_QUEUES`].
 ///
 /// Drivers store the queue plus one (`skb_record_rx_queue`, include/linux/skbuff.h; `fanout_demux_qm`,
-/// net/packet/af_packet.c). veth leaves the number of the queue through which its peer sent the packet, which is that of
-/// its own (`veth_xmit`, drivers/net/veth.c). IPoIB devices are virtual to the kernel and have queues of their own
-/// (`ipoib_add_port`, drivers/infiniband/ulp/ipoib/ipoib_main.c).
+/// net/packet/af_packet.c), also those of devices that have a type, such as tun and IPoIB. veth leaves the number of
+/// the queue through which its peer sent the packet, which is that of its own (`veth_xmit`, drivers/net/veth.c).
 pub(super) fn queue_offset(kind: Option<&str>) -> Option<usize> {
     match kind {
         Some("veth") => Some(0),
-        None | Some("tun" | "ipoib") => Some(1),
-        Some(_) => None,
+        Some(kind) if WITHOUT_QUEUES.contains(&kind) => None,
+        _ => Some(1),
     }
 }
 
@@ -288,14 +327,16 @@ mod tests {
         let kinds = [
             None,
             Some("tun"),
+            Some("ipoib"),
+            Some("of-another-driver"),
             Some("veth"),
             Some("bond"),
-            Some("bridge"),
             Some("vxlan"),
         ];
+        let own = Some(1);
         assert_eq!(
             kinds.map(queue_offset),
-            [Some(1), Some(1), Some(0), None, None, None]
+            [own, own, own, own, Some(0), None, None]
         );
     }
 }
