@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::thread::available_parallelism;
+use std::time::Duration;
 
 use jiff::Timestamp;
 
@@ -34,14 +35,23 @@ pub fn load() -> String {
     text.split(' ').next().unwrap_or_default().into()
 }
 
-/// Steal time: how long a hypervisor ran others while a CPU had work here, in hundredths of a second. `cpu` is `cpu1`
-/// for one CPU, or `cpu` for all of them.
-pub fn stolen(cpu: &str) -> u64 {
+/// Steal time: how long a hypervisor ran others while a CPU had work here, in steps of a hundredth of a second. `cpu` is
+/// `cpu1` for one CPU, or `cpu` for the mean of all of them.
+pub fn stolen(cpu: &str) -> Duration {
     let text = read("/proc/stat");
     let mut lines = text.lines().map(str::split_whitespace);
     let fields = lines.find_map(|mut fields| (fields.next()? == cpu).then_some(fields));
     let field = fields.and_then(|mut fields| fields.nth(7));
-    field.and_then(|field| field.parse().ok()).unwrap_or(0)
+    let hundredths = field.and_then(|field| field.parse().ok()).unwrap_or(0);
+    let cpus = if cpu == "cpu" { cpu_count(&text) } else { 1 };
+    Duration::from_millis(10 * hundredths) / cpus
+}
+
+/// CPUs in the text of /proc/stat.
+fn cpu_count(text: &str) -> u32 {
+    let lines = text.lines().filter(|line| line.starts_with("cpu"));
+    // The first line is of all of them.
+    lines.count().saturating_sub(1).max(1) as u32
 }
 
 fn read(path: &str) -> String {
