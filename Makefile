@@ -169,7 +169,7 @@ soak-cycles:
 	@packaging/need.sh test
 	TAPLINE_SOAK_CYCLES=10000 cargo test --locked -p tapline-bpf --test main soak:: -- --nocapture
 	TAPLINE_SOAK_CYCLES=10000 cargo test --locked -p tapline-ring --test main soak:: -- --nocapture
-	TAPLINE_SOAK_CHANGES=10000 cargo test --locked -p tapline --test main count_leaks:: -- --nocapture
+	TAPLINE_SOAK_CHANGES=10000 cargo test --locked -p tapline --test main count::leaks:: -- --nocapture
 	TAPLINE_SOAK_CHANGES=1000 cargo test --locked -p tapline --test main change_all:: -- --nocapture
 
 FAULTS ?= 20000

@@ -16,22 +16,22 @@ keyring=/usr/share/keyrings/debian-archive-keyring.gpg
 
 # What is tested: the feature, the crate, and the modules of its tests.
 rows=(
-    "packet rings (TPACKET_V2, V3)|ring|open vlan"
-    "several readers of an interface|ring|fanout"
-    "AF_XDP|ring|xdp_receive xdp_send"
-    "BPF ring buffers|ring|buffer_receive"
-    "slots shared with XDP programs|ring|slots"
+    "packet rings (TPACKET_V2, V3)|ring|tpacket::open tpacket::vlan"
+    "several readers of an interface|ring|tpacket::fanout"
+    "AF_XDP|ring|xdp::receive xdp::send"
+    "BPF ring buffers|ring|bpf::buffer_receive"
+    "slots shared with XDP programs|ring|bpf::slots"
     "XDP programs|bpf|xdp"
     "tc programs|bpf|tc_clsact"
     "answers and requests by XDP (ping)|bpf|echo"
-    "capture: the account adds up|tapline|conservation"
-    "capture in drop mode|tapline|drop"
-    "count|tapline|count_groups"
-    "ping|tapline|ping_answers ping_errors"
-    "send|tapline|send_paths"
-    "links, addresses, neighbours|lab|net_addr net_neigh"
-    "notifications|lab|net_watch"
-    "ethtool|lab|net_ethtool"
+    "capture: the account adds up|tapline|capture::conservation"
+    "capture in drop mode|tapline|capture::drop::mode"
+    "count|tapline|count::groups"
+    "ping|tapline|ping::answers ping::errors"
+    "send|tapline|send::paths"
+    "links, addresses, neighbours|lab|netlink::addr netlink::neigh"
+    "notifications|lab|netlink::watch::changes"
+    "ethtool|lab|netlink::drivers::ethtool"
 )
 modules=(veth dummy bridge 8021q macvlan ipvlan vxlan geneve ifb vrf bonding tun nlmon af_packet sch_ingress sch_fq sch_etf
     sch_mqprio sch_multiq sch_netem cls_bpf act_bpf act_mirred cls_matchall ip_gre ip6_gre ipip sit ip6_tunnel ip_vti xfrm_interface

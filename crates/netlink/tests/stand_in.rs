@@ -328,7 +328,7 @@ fn what_is_on_a_link_is_kept_and_goes_with_it() {
 }
 
 /// As the kernel does (`vxlan_handle_lowerdev_unregister`, drivers/net/vxlan/vxlan_core.c; `ip_tunnel_dellink`,
-/// net/ipv4/ip\_tunnel.c). `net_fake` in `lab` compares more kinds with the kernel itself.
+/// net/ipv4/ip\_tunnel.c). `netlink::transport::fake` in `lab` compares more kinds with the kernel itself.
 #[test]
 fn a_vxlan_goes_with_its_link_and_a_tunnel_stays() {
     let kernel = with_links(1);
@@ -357,7 +357,7 @@ fn a_vxlan_goes_with_its_link_and_a_tunnel_stays() {
     );
 }
 
-/// As the kernel does, which `net_rule` in `lab` tests: the default table and priority, and what a deletion hits.
+/// As the kernel does, which `netlink::route::rule` in `lab` tests: the default table and priority, and what a deletion hits.
 #[test]
 fn rules_are_stored_and_deleted_as_by_the_kernel() {
     let kernel = FakeKernel::new().keeping::<Rule>();

@@ -5,7 +5,10 @@ use tapline::count::{CountDirection, IngressHook, XdpAttachMode};
 
 use tapline::send::SendPath;
 
-use crate::{OLDER_VM, count_stamps, drop, ringbuf, send_paths};
+use crate::OLDER_VM;
+use crate::capture::{drop, ringbuf};
+use crate::count::stamps;
+use crate::send::paths;
 
 #[test]
 fn stamps_are_found() {
@@ -13,14 +16,14 @@ fn stamps_are_found() {
         return;
     }
     for mode in [XdpAttachMode::Native, XdpAttachMode::Generic] {
-        count_stamps::count_streams(CountDirection::In, IngressHook::Xdp(mode));
+        stamps::count_streams(CountDirection::In, IngressHook::Xdp(mode));
     }
 }
 
 #[test]
 fn what_matches_is_taken() {
     if !OLDER_VM.has_run() {
-        drop::what_matches_is_taken_and_the_stack_sees_the_others();
+        drop::mode::what_matches_is_taken_and_the_stack_sees_the_others();
     }
 }
 
@@ -34,6 +37,6 @@ fn what_matches_is_copied() {
 #[test]
 fn frames_that_a_device_drops_are_sent_again() {
     if !OLDER_VM.has_run() {
-        send_paths::send_to_a_thread(SendPath::Xdp);
+        paths::send_to_a_thread(SendPath::Xdp);
     }
 }

@@ -7,7 +7,8 @@ use tapline::file::read::Reader;
 
 use super::hosts::InterfaceCounters;
 use super::recording::Recorded;
-use super::traffic::{Kind, Sent};
+use super::traffic::kind::Kind;
+use super::traffic::sent::Sent;
 use crate::failure::{Exit, Failure, chain};
 
 /// A number of packets and their bytes on the wire.
@@ -224,7 +225,7 @@ mod tests {
     use tapline::packet::build::Frame;
 
     use super::*;
-    use crate::demo::traffic::SentFrames;
+    use crate::demo::traffic::sent::SentFrames;
 
     fn frame(vlan: u16) -> Vec<u8> {
         let mac = MacAddress([2, 0, 0, 0, 0, 1]);

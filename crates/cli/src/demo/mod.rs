@@ -30,7 +30,7 @@ use self::deadline::Deadline;
 use self::hosts::Hosts;
 use self::output::Printer;
 use self::recording::{OutputFile, Recording};
-use self::traffic::Kind;
+use self::traffic::kind::Kind;
 use crate::args::DemoArgs;
 use crate::failure::{Exit, Failure};
 use crate::privilege;

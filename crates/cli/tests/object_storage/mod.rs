@@ -2,4 +2,5 @@
 
 mod failures;
 mod services;
+mod spool;
 mod uploads;

@@ -103,7 +103,7 @@ pub const ELSEWHERE: &[Elsewhere] = &[
         "columns",
         &[libc::SYS_rmdir],
         SPOOL,
-        &["object_storage::failures::a_full_spool_holds_up_the_reading_of_files"],
+        &["object_storage::spool::a_full_spool_holds_up_the_reading_of_files"],
     ),
     elsewhere(
         "columns",
@@ -170,7 +170,7 @@ pub const ELSEWHERE: &[Elsewhere] = &[
         "flows",
         &[libc::SYS_rmdir],
         SPOOL,
-        &["object_storage::failures::a_full_spool_gives_up_the_oldest_files_and_counts_them"],
+        &["object_storage::spool::a_full_spool_gives_up_the_oldest_files_and_counts_them"],
     ),
     elsewhere(
         "flows",

@@ -6,12 +6,11 @@ mod kind;
 mod kind_fields;
 mod messages;
 mod object;
+mod pairs;
 #[cfg(test)]
 mod tests;
 mod tun;
 
 pub use fields::*;
 pub use kind::*;
-pub use object::{
-    Link, LinkInfo, LinkKind, Netkit, NetkitMode, NetkitPolicy, NetkitScrub, PortKind, Veth,
-};
+pub use object::{Link, LinkInfo, LinkKind, Netkit, PortKind, Veth};

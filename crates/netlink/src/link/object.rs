@@ -6,16 +6,15 @@ use super::fields::{
 };
 use super::kind::{
     Bond, BondPort, Bridge, BridgePort, Geneve, Gre, Ip6Gre, Ip6Tnl, Ipip, Ipvlan, KindSettings,
-    Macvlan, Sit, Tun, Vlan, Vrf, VrfPort, Vxlan, kinds,
+    Macvlan, NetkitMode, NetkitPolicy, NetkitScrub, Sit, Tun, Vlan, Vrf, VrfPort, Vxlan, kinds,
 };
 use crate::codec::{Attribute, Malformed, Request, attributes};
-use crate::error::InvalidRequest;
 use crate::header::LinkHeader;
 use crate::interface::{IfIndex, IfName, MacAddress};
 use crate::netns::Namespace;
 use crate::schema::{
     Arguments, AttributeCodec, AttributeSet, AttributeSpec, AttributeType, FieldVisitor, Flatten,
-    InvalidValue, NameLookup, Nested, NonZero, Parsed, attribute_set, number_enum,
+    NameLookup, Nested, NonZero, Parsed, attribute_set,
 };
 use crate::uapi::{
     IFF_UP, IFLA_INFO_DATA, IFLA_INFO_KIND, IFLA_INFO_SLAVE_DATA, IFLA_INFO_SLAVE_KIND,
@@ -501,20 +500,6 @@ impl Veth {
     }
 }
 
-impl KindSettings for Veth {
-    fn check_new(&self) -> Result<(), InvalidRequest> {
-        check_peer(self.peer.as_deref())
-    }
-
-    /// `peer [name] NAME [mtu 1400 …]`, to the end of the line.
-    fn parse_special_keyword(&mut self, keyword: &str, args: &mut Arguments<'_>) -> Parsed<bool> {
-        if keyword == "peer" {
-            self.peer = Some(Box::new(parse_peer(args)?));
-        }
-        Ok(keyword == "peer")
-    }
-}
-
 attribute_set! {
     /// One end of a pair with eBPF programs. Since Linux 6.7.
     ///
@@ -541,86 +526,6 @@ attribute_set! {
         "headroom" headroom: u16 = IFLA_NETKIT_HEADROOM;
         /// Tailroom in bytes.
         "tailroom" tailroom: u16 = IFLA_NETKIT_TAILROOM;
-    }
-}
-
-impl KindSettings for Netkit {
-    fn check_new(&self) -> Result<(), InvalidRequest> {
-        check_peer(self.peer.as_deref())
-    }
-
-    /// `peer [forward | blackhole] [scrub none] [name] NAME …`, to the end of the line.
-    fn parse_special_keyword(&mut self, keyword: &str, args: &mut Arguments<'_>) -> Parsed<bool> {
-        if keyword != "peer" {
-            return Ok(false);
-        }
-        loop {
-            match args.peek() {
-                Some("forward" | "blackhole") => self.peer_policy = Some(args.value(keyword)?),
-                Some("scrub") => {
-                    args.next();
-                    self.peer_scrub = Some(args.value("scrub")?);
-                }
-                _ => break,
-            }
-        }
-        self.peer = Some(Box::new(parse_peer(args)?));
-        Ok(true)
-    }
-}
-
-number_enum! {
-    /// The layer of the packets of a netkit.
-    pub enum NetkitMode: u32 {
-        /// An Ethernet header.
-        L2 = 0, "l2";
-        /// An IP header.
-        L3 = 1, "l3";
-    }
-}
-
-number_enum! {
-    /// Policy for packets of a netkit without a program.
-    pub enum NetkitPolicy: u32, bare {
-        /// They pass.
-        Forward = 0, "forward";
-        /// They are dropped.
-        Blackhole = 2, "blackhole";
-    }
-}
-
-number_enum! {
-    /// Which metadata is cleared from packets that leave a namespace.
-    pub enum NetkitScrub: u32 {
-        /// Nothing.
-        None = 0, "none";
-        /// Mark and priority.
-        Default = 1, "default";
-    }
-}
-
-/// Parses the rest of a line as the peer.
-fn parse_peer(args: &mut Arguments<'_>) -> Parsed<Link> {
-    let mut peer = Link::new();
-    while let Some(word) = args.next() {
-        if !Flatten::parse_keyword(&mut peer, word, args)? {
-            let name = IfName::new(word).map_err(|_| InvalidValue::new("peer", Some(word)))?;
-            peer.name = Some(name);
-        }
-    }
-    Ok(peer)
-}
-
-/// The kernel cannot create the peer in the up state. It is set up afterwards, which is impossible in another
-/// namespace.
-fn check_peer(peer: Option<&Link>) -> Result<(), InvalidRequest> {
-    match peer {
-        Some(peer) if peer.up == Some(true) && peer.is_in_other_namespace() => {
-            Err(InvalidRequest::new(
-                "the peer cannot be up when it is created in another namespace: set it up there",
-            ))
-        }
-        _ => Ok(()),
     }
 }
 

@@ -2,6 +2,7 @@
 
 pub mod answering;
 pub mod changes;
+pub mod count;
 pub mod doctor;
 pub mod ping;
 

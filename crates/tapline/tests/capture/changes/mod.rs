@@ -1,0 +1,4 @@
+//! Configuration changes of a running capture.
+
+mod memory;
+mod rings;

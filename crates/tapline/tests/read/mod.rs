@@ -1,0 +1,4 @@
+//! Capture files: reading and indexing.
+
+mod files;
+mod index;

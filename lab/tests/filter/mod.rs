@@ -1,0 +1,4 @@
+//! Filters in every engine.
+
+mod differences;
+mod differential;

@@ -1,0 +1,4 @@
+//! Test hosts.
+
+mod host;
+mod silence;

@@ -1,0 +1,4 @@
+//! Notifications of changes.
+
+mod burst;
+mod changes;

@@ -1,0 +1,4 @@
+//! Sending where the running kernel lacks what it needs.
+
+mod txtime;
+mod uplink;
