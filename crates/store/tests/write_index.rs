@@ -50,6 +50,7 @@ fn assert_complete(path: &Path) {
     let live = fs::read(index_path(path)).expect("an index");
     let built = Index::build(path).expect("a capture");
     assert!(live == built.encode(), "{}", path.display());
+    assert_eq!(built.encoded_bytes, live.len() as u64);
     let bytes = fs::metadata(path).expect("the file").len();
     assert_eq!(built.bytes, bytes);
     assert!(live.len() as u64 <= (bytes / 400).max(4096), "{bytes}");

@@ -133,6 +133,11 @@ impl Builder {
         self.current.offset + self.current.bytes
     }
 
+    /// Bytes of an index with all extents that have ended.
+    pub(super) fn index_bytes(&self) -> u64 {
+        self.index_bytes
+    }
+
     /// Whether extents have ended since they were taken.
     pub(super) fn has_ended(&self) -> bool {
         !self.ended.is_empty()
