@@ -139,10 +139,14 @@ impl IdentitySet {
         }
     }
 
-    /// Removes all. There are places for as many as before: more would have to be cleared each time, although one extent alone had many.
+    /// Removes all. Half of the places go if so many were not used: they would have to be cleared each time, although one extent
+    /// alone had many identities.
     pub(super) fn clear(&mut self) {
-        let length = (2 * self.count).next_power_of_two().max(PLACES_MIN);
-        self.places.truncate(length);
+        if self.count == 0 {
+            return;
+        }
+        let used = (2 * self.count).next_power_of_two().max(PLACES_MIN);
+        self.places.truncate(used.max(self.places.len() / 2));
         self.places.fill(0);
         self.count = 0;
     }
@@ -254,10 +258,12 @@ mod tests {
             let places = set.places.iter().copied();
             let added: BTreeSet<_> = places.filter(|&identity| identity != 0).collect();
             assert_eq!(added, expected);
+            let half = set.places.len() / 2;
             set.clear();
             assert_eq!(set.len(), 0);
             assert!(set.places.iter().all(|&place| place == 0));
-            assert!(set.places.len() <= (4 * expected.len()).max(PLACES_MIN));
+            let most = (4 * expected.len()).max(PLACES_MIN).max(half);
+            assert!(set.places.len() <= most, "{count}: {}", set.places.len());
         }
     }
 
