@@ -106,7 +106,7 @@ fn a_rotated_file_ends_at_its_limit_by_either_way() {
     let write = |file: &mut CaptureFile, number: u64| {
         let packet = Packet {
             direction: Some(Direction::In),
-            packet_id: (number % 3 == 0).then_some(number),
+            packet_id: number.is_multiple_of(3).then_some(number),
             ..Packet::new(QUARTER_PAST + number, &bytes)
         };
         file.write(&packet).unwrap();
