@@ -45,7 +45,7 @@ pub(crate) struct Builder {
     keys_max: usize,
     /// Identities of flows that are in the sets, or among those that wait.
     recent: Box<[u64; RECENT]>,
-    /// Packets whose flows may not be in the sets yet, while the CPU fetches the places of these flows, which are seldom in its caches.
+    /// Packets that wait while the CPU fetches the places of their flows.
     waiting: Vec<Waiting>,
 }
 

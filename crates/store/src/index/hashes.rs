@@ -20,11 +20,10 @@ fn fold(a: u64, b: u64) -> u64 {
     (product >> 64) as u64 ^ product as u64
 }
 
-/// Identities of flows and addresses: random numbers, of which no two flows and no two addresses have the same. None is 0.
+/// Makes identities of flows and addresses: keyed hashes that differ for different flows and addresses, and are never 0.
 ///
-/// Strangers choose flows and addresses, and can choose some with the same hash in the index, but not with the same identity:
-/// they do not know the random numbers that go into it. A flow with the identity of another one would be taken for it, and its
-/// addresses and ports would be missing in the index.
+/// An attacker can choose flows or addresses with the same hash in the index. Identities contain random numbers, which nobody
+/// else knows. A flow with the identity of another one would be taken for it, and its keys would be missing in the index.
 pub(super) struct Identities {
     random: [u64; 6],
 }
@@ -64,7 +63,7 @@ impl Identities {
         fold(fold(first ^ in_order(ports), by_ports) ^ both, by_addresses).max(1)
     }
 
-    /// The identity of the address with this hash.
+    /// The identity of the address with this hash in the index.
     #[inline]
     pub(super) fn of_address(&self, hash: u64) -> u64 {
         let [first, second, ..] = self.random;
@@ -139,8 +138,7 @@ impl IdentitySet {
         }
     }
 
-    /// Removes all. Half of the places go if so many were not used: they would have to be cleared each time, although one extent
-    /// alone had many identities.
+    /// Removes all identities. If most places were not used, half of them go, because every extent has to clear them.
     pub(super) fn clear(&mut self) {
         if self.count == 0 {
             return;
