@@ -19,6 +19,12 @@ const PACKETS_BETWEEN: u32 = 64;
 /// Packets of these many flows in a row are recognised without a look at the sets.
 const RECENT: usize = 1024;
 
+/// Extents behind the current one for which an index has room: one, for the last blocks of a capture.
+const BEHIND: u64 = 1;
+
+/// The same if blocks of other types follow: they have an extent of their own, and so do the packets behind them.
+const BEHIND_WITH_OTHERS: u64 = 3;
+
 /// All classes of keys.
 const ALL: u32 = ADDRESSES | PORTS | FLOWS;
 
@@ -151,7 +157,7 @@ impl Builder {
     /// Ends the last extent.
     pub(super) fn finish(&mut self) {
         if self.current.bytes > 0 {
-            self.end_extent();
+            self.end_extent(BEHIND);
         }
     }
 
@@ -169,7 +175,7 @@ impl Builder {
     #[inline]
     fn add(&mut self, interface: u32, time_ns: Option<u64>, packet: &[u8], block_bytes: u64) {
         if self.current.packets == 0 && self.current.bytes > 0 {
-            self.end_extent();
+            self.end_extent(BEHIND);
         }
         self.current.bytes += block_bytes;
         self.current.packets += 1;
@@ -185,14 +191,20 @@ impl Builder {
         let bytes = self.current.bytes;
         let is_due = self.current.packets.is_multiple_of(PACKETS_BETWEEN);
         if bytes >= EXTENT_BYTES_MAX || bytes >= EXTENT_BYTES_MIN && is_due && self.fits() {
-            self.end_extent();
+            self.end_extent(BEHIND);
         }
     }
 
-    /// `bytes` bytes of blocks of other types.
+    /// `bytes` bytes of blocks of other types, which every reader needs.
     fn others(&mut self, bytes: u64) {
         if self.current.packets > 0 {
-            self.end_extent();
+            if self.budget(self.end(), BEHIND_WITH_OTHERS) > 0 {
+                self.end_extent(BEHIND_WITH_OTHERS);
+            } else {
+                // There are too many of them among the packets. No search passes over an extent without keys and of all times.
+                self.dropped = ALL;
+                self.current.times_ns = [0, u64::MAX];
+            }
         }
         self.current.bytes += bytes;
     }
@@ -316,17 +328,16 @@ impl Builder {
         kept.map(|(_, count)| count).sum()
     }
 
-    /// What the index may have with the current extent, if that ends at `end`.
-    fn budget(&self, end: u64) -> usize {
+    /// Bytes that the index has for the keys of the current extent, if that ends at `end` and `behind` extents without keys follow.
+    fn budget(&self, end: u64, behind: u64) -> usize {
         let all = (end / BYTES_PER_INDEX_BYTE).max(SMALL_BYTES);
-        // This extent, and one behind it for the last blocks of a capture.
-        let used = self.index_bytes + (2 * EXTENT_BYTES + SET_BYTES) as u64;
-        all.saturating_sub(used) as usize
+        let extents = (1 + behind) * EXTENT_BYTES as u64;
+        all.saturating_sub(self.index_bytes + extents + SET_BYTES as u64) as usize
     }
 
     fn fits(&mut self) -> bool {
         self.settle();
-        let (keys, budget) = (self.keys(), self.budget(self.end()));
+        let (keys, budget) = (self.keys(), self.budget(self.end(), BEHIND));
         keys <= fuse::capacity_at_most(budget) && fuse::bytes(keys) <= budget
     }
 
@@ -348,16 +359,17 @@ impl Builder {
         self.recent.fill(0);
         self.waiting.clear();
         self.dropped = 0;
-        let most = fuse::capacity_at_most(self.budget(offset + EXTENT_BYTES_MAX));
+        let most = fuse::capacity_at_most(self.budget(offset + EXTENT_BYTES_MAX, BEHIND));
         self.keys_max = most.min(KEYS_MAX);
     }
 
-    /// Ends the current extent; the next begins behind it. Classes of keys that do not fit are dropped.
+    /// Ends the current extent; the next begins behind it. Classes of keys that do not fit are dropped. The index has room for
+    /// `behind` further extents.
     #[cold]
-    fn end_extent(&mut self) {
+    fn end_extent(&mut self, behind: u64) {
         self.settle();
         let end = self.end();
-        let budget = self.budget(end);
+        let budget = self.budget(end, behind);
         let mut extent = self.current.clone();
         let mut hashes = Vec::new();
         for class in [ADDRESSES, PORTS, FLOWS] {
