@@ -50,6 +50,7 @@ fn assert_complete(path: &Path) {
     let live = fs::read(index_path(path)).expect("an index");
     let built = Index::build(path).expect("a capture");
     assert!(live == built.encode(), "{}", path.display());
+    assert_eq!(built.encoded_bytes, live.len() as u64);
     let bytes = fs::metadata(path).expect("the file").len();
     assert_eq!(built.bytes, bytes);
     assert!(live.len() as u64 <= (bytes / 400).max(4096), "{bytes}");
@@ -186,6 +187,33 @@ fn blocks_between_the_packets_are_indexed_too() {
     assert_eq!(with.len(), 2);
     assert!(with.iter().all(|extent| extent.may_have(client)));
     assert!(!with.iter().any(|extent| extent.may_have(server)));
+}
+
+/// More notes than there is room for extents. Those that no extent of their own has are in extents that every reader reads.
+#[test]
+fn blocks_among_the_packets_do_not_make_an_index_longer() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("notes.pcapng");
+    let mut file = CaptureFile::create(indexed(&path), 0).unwrap();
+    let count = 60_000;
+    for number in 0..count {
+        write_datagrams(&mut file, number..number + 1, 100);
+        file.note("a note", QUARTER_PAST).unwrap();
+    }
+    file.close(&[statistics(0)]).unwrap();
+    assert_complete(&path);
+    let mut extents = part(&path).extents;
+    extents.retain(|extent| extent.packets > 0);
+    let packets = extents.iter().map(|extent| u64::from(extent.packets));
+    assert_eq!(packets.sum::<u64>(), count);
+    let nobody = Key::Address("192.0.2.1".parse().unwrap());
+    let (read, passed): (Vec<_>, Vec<_>) = extents
+        .into_iter()
+        .partition(|extent| extent.may_have(nobody));
+    assert!(passed.iter().all(|extent| extent.packets == 1));
+    assert!(passed.len() > 10 && read.iter().any(|extent| extent.packets > 10_000));
+    let mut noted = read.iter().filter(|extent| extent.packets > 1);
+    assert!(noted.all(|extent| extent.times_ns == [0, u64::MAX]));
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! Common packets have a fast encoder. Rotation requires the general encoder: with a limit that is never reached, the
-//! same packets must give the same file.
+//! Common packets have a fast encoder. With rotation it also counts what is left of the file: with a limit that is never
+//! reached, the same packets must give the same file.
 
 use std::num::NonZeroU64;
 use std::path::Path;
@@ -96,6 +96,58 @@ fn both_ways_write_the_same_octets() {
     let octets = std::fs::read(&short_path).unwrap();
     assert!(octets == std::fs::read(long_path).unwrap());
     assert_eq!(count(&short_path), packets);
+}
+
+/// Packets of both encoders, in turns.
+#[test]
+fn a_rotated_file_ends_at_its_limit_by_either_way() {
+    let folder = tempfile::tempdir().unwrap();
+    let bytes = frame(1, 96);
+    let write = |file: &mut CaptureFile, number: u64| {
+        let packet = Packet {
+            direction: Some(Direction::In),
+            packet_id: number.is_multiple_of(3).then_some(number),
+            ..Packet::new(QUARTER_PAST + number, &bytes)
+        };
+        file.write(&packet).unwrap();
+    };
+    let packets = Rotation {
+        packets: NonZeroU64::new(7),
+        ..Rotation::default()
+    };
+    let limit = 2000;
+    let size = Rotation {
+        bytes: NonZeroU64::new(limit),
+        ..Rotation::default()
+    };
+    let interval = Rotation {
+        interval_ns: NonZeroU64::new(10),
+        ..Rotation::default()
+    };
+    for (name, rotation) in [("packets", packets), ("size", size), ("interval", interval)] {
+        let mut file = file(&folder.path().join(name), rotation);
+        (0..100).for_each(|number| write(&mut file, number));
+        file.close(&[]).unwrap();
+        let written: Vec<u64> = file.files().map(|made| count(&made.path)).collect();
+        assert_eq!(written.iter().sum::<u64>(), 100, "{name}");
+        let (last, whole) = written.split_last().unwrap();
+        match name {
+            "packets" => assert!(whole.iter().all(|&count| count == 7) && *last == 100 % 7),
+            "size" => {
+                let sizes = file.files().map(|made| made.path.metadata().unwrap().len());
+                let sizes: Vec<u64> = sizes.collect();
+                assert!(whole.len() > 5 && sizes.iter().all(|&size| size <= limit));
+                // No other packet of 152 octets would have fitted before the statistics of two interfaces.
+                let sizes = &sizes[..whole.len()];
+                assert!(
+                    sizes.iter().all(|size| size + 152 + 2 * 112 > limit),
+                    "{sizes:?}"
+                );
+            }
+            // The first file is that of the time 0.
+            _ => assert!(written[0] == 0 && written[1..] == [10; 10], "{written:?}"),
+        }
+    }
 }
 
 #[test]

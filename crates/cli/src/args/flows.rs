@@ -143,10 +143,10 @@ pub struct FlowsArgs {
     )]
     pub ipfix_domain: Option<NonZeroU32>,
 
-    /// Messages of IPFIX a second over UDP, at most; 0 is without a limit [default: 1000 for files, 0 with -i]
+    /// Messages of IPFIX a second over UDP, at most; 0 is without a limit [default: 1000 for files, 0 with -i until it ends]
     ///
     /// A message has about 16 flows. UDP does not tell the sender that a collector is slower, which then loses messages. TCP needs
-    /// no limit.
+    /// no limit. With -i, the default is 1000 for the flows that are left at the end.
     #[arg(
         hide_short_help = true,
         help_heading = "Output",

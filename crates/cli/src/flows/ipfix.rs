@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, recv};
-use tapline::flows::{Flow, IpfixEncoder};
+use tapline::flows::{EndReason, Flow, IpfixEncoder};
 
 use crate::failure::{Exit, Failure};
 
@@ -19,8 +19,8 @@ const PORT: u16 = 4739;
 /// Fits into a frame with the headers of IPv6 and UDP, also through a tunnel.
 const MESSAGE_BYTES: usize = 1400;
 
-/// Messages a second over UDP, at most, if flows are those of files: a collector's socket has room for about a hundred by default.
-pub const RATE_OF_FILES: u32 = 1000;
+/// Messages a second over UDP, at most, if no packets wait meanwhile: a collector's socket has room for about a hundred by default.
+const USUAL_RATE: u32 = 1000;
 
 /// How often a collector of datagrams gets the templates again, which it may have lost or been started after.
 const TEMPLATES: Duration = Duration::from_mins(1);
@@ -109,6 +109,34 @@ enum Socket {
     Tcp(TcpStream),
 }
 
+/// Messages a second over UDP, at most; 0 is without a limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rates {
+    /// While the job runs.
+    running: u32,
+    /// Of the flows that are left when it ends.
+    rest: u32,
+}
+
+impl Rates {
+    /// For flows of files, of which `asked` is what the user asked for.
+    pub fn of_files(asked: Option<u32>) -> Self {
+        let rest = asked.unwrap_or(USUAL_RATE);
+        Self {
+            running: rest,
+            rest,
+        }
+    }
+
+    /// For those of a capture: while it runs, packets would wait, too.
+    pub fn of_capture(asked: Option<u32>) -> Self {
+        Self {
+            running: asked.unwrap_or(0),
+            ..Self::of_files(asked)
+        }
+    }
+}
+
 /// The time between datagrams, at least. UDP does not tell a sender that its receiver is slower.
 struct Pace {
     interval: Duration,
@@ -142,6 +170,8 @@ pub struct Collector {
     name: String,
     socket: Socket,
     pace: Pace,
+    /// The rate of the flows that are left at the end, until they come.
+    rest: Option<u32>,
     domain: NonZeroU32,
     encoder: IpfixEncoder,
     templates_at: Option<Instant>,
@@ -161,14 +191,14 @@ pub struct Sent {
 }
 
 impl Collector {
-    /// Connects to it. Over UDP it gets `rate` messages a second at most; 0 is without a limit.
+    /// Connects to it.
     ///
     /// Without an observation domain, messages have a random one: collectors such as nfcapd know a process that
     /// exports by its host and its domain, and would count two on one host as one that loses messages.
     pub fn open(
         to: &CollectorAddress,
         domain: Option<NonZeroU32>,
-        rate: u32,
+        rates: Rates,
     ) -> Result<Self, Failure> {
         let kind = if to.is_tcp { "tcp" } else { "udp" };
         let name = format!("{kind}:{}", to.host);
@@ -184,7 +214,8 @@ impl Collector {
         Ok(Self {
             name,
             socket,
-            pace: Pace::new(rate),
+            pace: Pace::new(rates.running),
+            rest: Some(rates.rest),
             domain,
             encoder: IpfixEncoder::new(domain.get(), MESSAGE_BYTES),
             templates_at: None,
@@ -209,6 +240,11 @@ impl Collector {
 
     /// Adds a flow, and sends a message if it is full.
     pub fn add(&mut self, flow: &Flow) -> io::Result<()> {
+        if flow.end == EndReason::End
+            && let Some(rate) = self.rest.take()
+        {
+            self.pace = Pace::new(rate);
+        }
         if self.encoder.add(flow) {
             self.flush()?;
         }
@@ -372,7 +408,7 @@ mod tests {
 
     #[test]
     fn datagrams_of_files_have_a_pace() {
-        let mut pace = Pace::new(RATE_OF_FILES);
+        let mut pace = Pace::new(USUAL_RATE);
         let begin = pace.next;
         for number in 1..=3 {
             pace.wait();
@@ -391,11 +427,13 @@ mod tests {
             address: IpAddr::from([10, 0, 0, last]),
             port: 7,
         };
-        let flow = Flow::new(17, end(1), end(2));
+        let mut flow = Flow::new(17, end(1), end(2));
+        flow.end = EndReason::Idle;
         let listener = UdpSocket::bind("127.0.0.1:0").expect("a socket");
         let address = listener.local_addr().expect("an address");
         let to = collector(&address.to_string()).expect("an address");
-        let mut collector = Collector::open(&to, None, 0).expect("a socket");
+        let rates = Rates::of_capture(None);
+        let mut collector = Collector::open(&to, None, rates).expect("a socket");
         let Socket::Udp(socket) = &collector.socket else {
             panic!("a datagram needs no connection");
         };
@@ -427,5 +465,31 @@ mod tests {
         assert!(!has_templates(&received()));
         collector.finish().expect("the end");
         assert_eq!(collector.sent.messages, 4);
+    }
+
+    #[test]
+    fn the_flows_that_are_left_at_the_end_of_a_capture_have_a_pace() {
+        let listener = UdpSocket::bind("127.0.0.1:0").expect("a socket");
+        let to = listener.local_addr().expect("an address").to_string();
+        let to = collector(&to).expect("an address");
+        let end = FlowEnd {
+            address: IpAddr::from([10, 0, 0, 1]),
+            port: 7,
+        };
+        let mut flow = Flow::new(17, end, end);
+        for (rates, intervals_us) in [
+            (Rates::of_capture(None), [0, 1000]),
+            (Rates::of_capture(Some(500)), [2000, 2000]),
+            (Rates::of_capture(Some(0)), [0, 0]),
+            (Rates::of_files(None), [1000, 1000]),
+        ] {
+            let mut collector = Collector::open(&to, None, rates).expect("a socket");
+            let intervals = [EndReason::Active, EndReason::End].map(|reason| {
+                flow.end = reason;
+                collector.add(&flow).expect("added");
+                collector.pace.interval
+            });
+            assert_eq!(intervals, intervals_us.map(Duration::from_micros));
+        }
     }
 }

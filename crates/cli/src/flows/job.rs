@@ -11,7 +11,7 @@ use tapline::flows::{FlowAccount, FlowMeter, FlowTable, TableOptions};
 use tapline::read::ReadError;
 use tapline::{Expression, Filter};
 
-use super::ipfix::{Collector, RATE_OF_FILES, Sent};
+use super::ipfix::{Collector, Rates, Sent};
 use super::outputs::{Output, Outputs};
 use super::print::Printer;
 use super::summary::{self, Ended, Origin};
@@ -62,7 +62,7 @@ fn run_files(args: &FlowsArgs) -> Result<Exit, Failure> {
     let stop = signals::stop_as(&args.user, args.sandbox)?;
     let server = args.metrics.map(Server::bind).transpose()?;
     let mut columns = columns(args, arguments.when_full())?;
-    let mut outputs = outputs(args, RATE_OF_FILES)?;
+    let mut outputs = outputs(args, Rates::of_files(args.ipfix_rate))?;
     read::raise_descriptor_limit();
     let failure = |error: &ReadError| read::failure(error, &arguments);
     let mut job = builder.stop(stop).open().map_err(|error| failure(&error))?;
@@ -123,11 +123,10 @@ fn prints_text(args: &FlowsArgs) -> bool {
     !args.json && !args.csv
 }
 
-/// Opens the connection to a collector, which the sandbox would not allow later. `rate` is that of messages over UDP.
-fn outputs(args: &FlowsArgs, rate: u32) -> Result<Outputs, Failure> {
+/// Opens the connection to a collector, which the sandbox would not allow later.
+fn outputs(args: &FlowsArgs, rates: Rates) -> Result<Outputs, Failure> {
     let collector = args.ipfix.as_ref();
-    let rate = args.ipfix_rate.unwrap_or(rate);
-    let collector = collector.map(|to| Collector::open(to, args.ipfix_domain, rate));
+    let collector = collector.map(|to| Collector::open(to, args.ipfix_domain, rates));
     let collector = collector.transpose()?;
     Ok(Outputs {
         collector: collector.map(Output::new),
@@ -184,8 +183,7 @@ fn run_capture(args: &FlowsArgs) -> Result<Exit, Failure> {
     let stop = signals::stop_as(&args.user, args.sandbox)?;
     let server = args.metrics.map(Server::bind).transpose()?;
     let mut columns = columns(args, WhenFull::GiveUp)?;
-    // Packets do not wait for a collector.
-    let mut outputs = outputs(args, 0)?;
+    let mut outputs = outputs(args, Rates::of_capture(args.ipfix_rate))?;
     let mut capture = options(args, text.as_deref())
         .open()
         .map_err(|error| capture::refused(text.as_deref().unwrap_or_default(), error))?;

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::Write;
-use std::net::Ipv6Addr;
+use std::net::{Ipv4Addr, Ipv6Addr};
 
 use serde_json::Value;
 use wire::MacAddress;
@@ -147,6 +147,30 @@ fn a_flow_with_the_hash_of_another_one_does_not_hide_it() {
         assert_eq!(summary["delivered"], 1, "{question}");
         assert_eq!(count_by_tcpdump(&file, &question), 1, "{question}");
     }
+}
+
+/// A filter that no packet of the file that is read could pass, and some packets of the skipped one.
+#[test]
+fn a_skipped_file_may_have_what_a_filter_is_about() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mac = MacAddress([2, 0, 0, 0, 0, 1]);
+    let [from, to] = [[10, 0, 0, 1], [10, 0, 0, 2]].map(Ipv4Addr::from);
+    let frame = Frame::ethernet(mac, mac).ipv4(from, to).udp(1000, 53);
+    let frame = frame.payload(b"hello");
+    let ethernet = text(&folder.path().join("ethernet.pcap"));
+    fs::write(&ethernet, pcap_of([(1, frame.clone())])).expect("a file");
+    // LINKTYPE_RAW has no ARP.
+    let mut bytes = pcap_of([(1, frame[14..].to_vec())]);
+    bytes[20] = 101;
+    let raw = text(&folder.path().join("raw.pcap"));
+    fs::write(&raw, bytes).expect("a file");
+    run(&format!("index -q {ethernet} {raw}")).exit(0);
+    for flag in ["", "--index"] {
+        let line = format!("read {flag} {ethernet} {raw} -q 'arp host 192.0.2.1'");
+        let summary = events(&line).pop().expect("a summary");
+        assert_eq!(summary["delivered"], 0, "{flag}");
+    }
+    run(&format!("read --index {raw} -q 'arp host 192.0.2.1'")).exit(2);
 }
 
 #[test]

@@ -1,13 +1,14 @@
 //! Indexing a capture file.
 
 use std::fs::File;
-use std::io::{self, BufReader, Read, Write};
+use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use super::builder::Builder;
 use super::layout::{
-    DecodeError, Extent, Index, IndexDamage, IndexLengths, MAGIC, crc_of, decode_each, is_unbegun,
+    DecodeError, Encoder, Extent, Index, IndexDamage, IndexLengths, MAGIC, crc_of, decode_each,
+    is_unbegun,
 };
 use crate::output::OpenOutput;
 use crate::read::{DetectedCompression, ReadError, Reader};
@@ -18,7 +19,7 @@ pub(super) const FINGERPRINT_BYTES: usize = 4 << 10;
 /// Longest index that is read: of 1.6 TB.
 const INDEX_BYTES_MAX: u64 = 4 << 30;
 
-/// Buffer for reading an index.
+/// Buffer for reading and writing an index.
 const BUFFER_BYTES: usize = 64 << 10;
 
 /// The permissions of the group and of other users to read a file.
@@ -122,14 +123,8 @@ impl Index {
         }
         builder.finish();
         seal(&mut builder).map_err(failed)?;
-        Ok(index.measured(builder.end()))
-    }
-
-    /// The index of a capture of `bytes` bytes, with its own length.
-    fn measured(mut self, bytes: u64) -> Self {
-        self.bytes = bytes;
-        self.encoded_bytes = self.encode().len() as u64;
-        self
+        (index.bytes, index.encoded_bytes) = (builder.end(), builder.index_bytes());
+        Ok(index)
     }
 
     /// Indexes a capture in memory. Such an index belongs to no file.
@@ -141,11 +136,11 @@ impl Index {
         let mut builder = Builder::default();
         while builder.add_items(&mut reader)? {}
         builder.finish();
-        let index = Self {
+        Ok(Self {
+            bytes: builder.end(),
+            encoded_bytes: builder.index_bytes(),
             extents: builder.take_ended().collect(),
-            ..Self::default()
-        };
-        Ok(index.measured(builder.end()))
+        })
     }
 
     /// Writes the index beside the capture at `path`: whole or not at all. If all users can read the capture, they can
@@ -158,8 +153,7 @@ impl Index {
         let mut partial = place.clone().into_os_string();
         partial.push(".part");
         let partial = PathBuf::from(partial);
-        let bytes = self.encode();
-        let write = || {
+        let write = || -> io::Result<u64> {
             // Whose name cannot be replaced: behind a sandbox the kernel would only say that it is forbidden.
             if place.symlink_metadata().is_ok_and(|about| about.is_dir()) {
                 return Err(rustix::io::Errno::ISDIR.into());
@@ -169,9 +163,9 @@ impl Index {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
                 _ => {}
             }
-            let mut file = create(&partial, path)?;
-            file.write_all(&bytes)?;
-            std::fs::rename(&partial, &place)
+            let bytes = self.write_to(create(&partial, path)?)?;
+            std::fs::rename(&partial, &place)?;
+            Ok(bytes)
         };
         write().map_err(|source| {
             // What counts is the first error.
@@ -180,8 +174,23 @@ impl Index {
                 path: place,
                 source,
             }
-        })?;
-        Ok(bytes.len() as u64)
+        })
+    }
+
+    /// Writes the bytes of an index file, an extent at a time. Returns their number.
+    fn write_to(&self, file: File) -> io::Result<u64> {
+        let mut file = BufWriter::with_capacity(BUFFER_BYTES, file);
+        file.write_all(MAGIC)?;
+        let mut bytes = MAGIC.len();
+        let (mut encoder, mut encoded) = (Encoder::default(), Vec::new());
+        for extent in &self.extents {
+            encoded.clear();
+            encoder.append(extent, &mut encoded);
+            file.write_all(&encoded)?;
+            bytes += encoded.len();
+        }
+        file.flush()?;
+        Ok(bytes as u64)
     }
 
     /// Reads the index beside the capture `file` at `path`. `None` if there is none, or this user may not read it. One that is

@@ -1,10 +1,8 @@
 //! Dividing the blocks of a capture into extents, with the keys of each.
 
-use std::net::{IpAddr, Ipv4Addr};
-
-use super::fuse::{self, Fuse};
-use super::hashes::{FlowIdentities, Hashes, Ports};
-use super::keys::{Key, Keys, plain_flow};
+use super::fuse::{self, Fuse, mix};
+use super::hashes::{Identities, IdentitySet, Ports};
+use super::keys::{Key, Keys, flow_hash, plain_flow, word_of};
 use super::layout::{
     ADDRESSES, BYTES_PER_INDEX_BYTE, EXTENT_BYTES, EXTENT_BYTES_MAX, Extent, FLOWS, KEYS_MAX,
     MAGIC, PORTS, SET_BYTES, SMALL_BYTES,
@@ -21,39 +19,50 @@ const PACKETS_BETWEEN: u32 = 64;
 /// Packets of these many flows in a row are recognised without a look at the sets.
 const RECENT: usize = 1024;
 
+/// Extents behind the current one for which an index has room: one, for the last blocks of a capture.
+const BEHIND: u64 = 1;
+
+/// The same if blocks of other types follow: they have an extent of their own, and so do the packets behind them.
+const BEHIND_WITH_OTHERS: u64 = 3;
+
 /// All classes of keys.
 const ALL: u32 = ADDRESSES | PORTS | FLOWS;
 
 /// The extent that is being filled, and those before.
-pub(super) struct Builder {
+pub(crate) struct Builder {
     link_types: Vec<u16>,
     /// Extents that have ended and were not taken yet.
     ended: Vec<Extent>,
     /// Bytes that the index has so far.
     index_bytes: u64,
     current: Extent,
-    addresses: Hashes,
-    ports: Ports,
-    /// Identities of flows whose addresses and ports are in the sets, also where the extent does without flows.
-    flows: Hashes,
-    /// Hashes of flows, which the index has. Strangers can choose flows of which it is the same.
+    identities: Identities,
+    /// Flows whose addresses and ports are in the sets, also where the extent does without flows.
+    flows: IdentitySet,
+    /// Hashes of flows, which the index has.
     flow_hashes: Vec<u64>,
-    identities: FlowIdentities,
+    addresses: IdentitySet,
+    /// Hashes of addresses, which the index has.
+    address_hashes: Vec<u64>,
+    ports: Ports,
     /// Classes of keys that the current extent does without: there are too many, or packets whose keys are unknown.
     dropped: u32,
     /// Most keys that can fit, even when the current extent has its largest size.
     keys_max: usize,
     /// Identities of flows that are in the sets, or among those that wait.
-    recent: Vec<u64>,
-    /// Keys that are not in the sets yet. Many at a time are added: the processor then fetches their places together, which
-    /// are seldom in its caches.
+    recent: Box<[u64; RECENT]>,
+    /// Packets that wait while the CPU fetches the places of their flows.
     waiting: Vec<Waiting>,
 }
 
-/// Keys of a packet, and the identity of its flow.
+/// The keys of a packet that has all of them.
+#[derive(Clone, Copy)]
 struct Waiting {
-    flow: Option<u64>,
-    keys: Keys,
+    /// Identity of the flow.
+    flow: u64,
+    /// The addresses as [numbers](word_of), and then their hashes.
+    addresses: [u64; 2],
+    ports: [u16; 2],
 }
 
 impl Default for Builder {
@@ -61,28 +70,22 @@ impl Default for Builder {
         let mut builder = Self {
             link_types: Vec::new(),
             ended: Vec::new(),
-            index_bytes: MAGIC.len() as u64,
+            index_bytes: 0,
             current: empty(0),
-            addresses: Hashes::default(),
-            ports: Ports::default(),
-            flows: Hashes::default(),
+            identities: Identities::default(),
+            flows: IdentitySet::default(),
             flow_hashes: Vec::new(),
-            identities: FlowIdentities::default(),
+            addresses: IdentitySet::default(),
+            address_hashes: Vec::new(),
+            ports: Ports::default(),
             dropped: 0,
             keys_max: 0,
-            recent: no_flows(),
+            recent: Box::new([0; RECENT]),
             waiting: Vec::with_capacity(PACKETS_BETWEEN as usize),
         };
-        builder.begin_extent(0);
+        builder.begin_capture();
         builder
     }
-}
-
-/// No flows: nothing that is looked for in a place is in it.
-fn no_flows() -> Vec<u64> {
-    let mut recent = vec![0; RECENT];
-    recent[0] = 1;
-    recent
 }
 
 fn empty(offset: u64) -> Extent {
@@ -136,6 +139,11 @@ impl Builder {
         self.current.offset + self.current.bytes
     }
 
+    /// Bytes of an index with all extents that have ended.
+    pub(super) fn index_bytes(&self) -> u64 {
+        self.index_bytes
+    }
+
     /// Whether extents have ended since they were taken.
     pub(super) fn has_ended(&self) -> bool {
         !self.ended.is_empty()
@@ -149,38 +157,54 @@ impl Builder {
     /// Ends the last extent.
     pub(super) fn finish(&mut self) {
         if self.current.bytes > 0 {
-            self.end_extent();
+            self.end_extent(BEHIND);
         }
     }
 
     /// A packet, whose block has `bytes` bytes.
-    #[inline]
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "called for every packet, of which only a few fields are then decoded"
+    )]
     fn packet(&mut self, packet: &Packet<'_>, bytes: u64) {
+        self.add(packet.interface, packet.timestamp_ns, packet.bytes, bytes);
+    }
+
+    /// A packet at an interface, whose block has `block_bytes` bytes.
+    #[inline]
+    fn add(&mut self, interface: u32, time_ns: Option<u64>, packet: &[u8], block_bytes: u64) {
         if self.current.packets == 0 && self.current.bytes > 0 {
-            self.end_extent();
+            self.end_extent(BEHIND);
         }
-        self.current.bytes += bytes;
+        self.current.bytes += block_bytes;
         self.current.packets += 1;
         let [first, last] = &mut self.current.times_ns;
-        if let Some(time) = packet.timestamp_ns {
+        if let Some(time) = time_ns {
             (*first, *last) = ((*first).min(time), (*last).max(time));
         } else {
             // It may be selected with any time.
             (*first, *last) = (0, u64::MAX);
         }
-        let link_type = self.link_types.get(packet.interface as usize);
-        self.add_keys(link_type.copied().unwrap_or(u16::MAX), packet.bytes);
+        let link_type = self.link_types.get(interface as usize);
+        self.add_keys(link_type.copied().unwrap_or(u16::MAX), packet);
         let bytes = self.current.bytes;
         let is_due = self.current.packets.is_multiple_of(PACKETS_BETWEEN);
         if bytes >= EXTENT_BYTES_MAX || bytes >= EXTENT_BYTES_MIN && is_due && self.fits() {
-            self.end_extent();
+            self.end_extent(BEHIND);
         }
     }
 
-    /// `bytes` bytes of blocks of other types.
+    /// `bytes` bytes of blocks of other types, which every reader needs.
     fn others(&mut self, bytes: u64) {
         if self.current.packets > 0 {
-            self.end_extent();
+            if self.budget(self.end(), BEHIND_WITH_OTHERS) > 0 {
+                self.end_extent(BEHIND_WITH_OTHERS);
+            } else {
+                // There are too many of them among the packets. No search passes over an extent without keys and of all times.
+                self.dropped = ALL;
+                self.current.times_ns = [0, u64::MAX];
+            }
         }
         self.current.bytes += bytes;
     }
@@ -191,81 +215,94 @@ impl Builder {
             return;
         }
         if let Some((addresses, ports)) = plain_flow(link_type, packet) {
-            let identity = self.identities.of_ipv4(addresses, ports);
-            if !self.is_recent(identity) {
-                let keys = Keys {
-                    addresses: Some(addresses.map(|bits| IpAddr::V4(Ipv4Addr::from_bits(bits)))),
-                    ports: ports.map(Some),
-                };
-                self.wait(Some(identity), keys);
-            }
-        } else if let Some(keys) = Keys::of(link_type, packet) {
-            let flow = keys.flow();
-            let flow = flow.map(|(addresses, ports)| self.identities.of(addresses, ports));
-            if !flow.is_some_and(|identity| self.is_recent(identity)) {
-                self.wait(flow, keys);
-            }
+            let flow = self.identities.of_ipv4(addresses, ports);
+            self.add_flow(flow, addresses.map(u64::from), ports);
         } else {
-            self.dropped = ALL;
+            self.add_keys_of_any(link_type, packet);
         }
     }
 
-    /// Whether a flow is in the sets, or among those that wait. It counts as recent from now on.
-    #[inline]
-    fn is_recent(&mut self, identity: u64) -> bool {
-        let recent = &mut self.recent[identity as usize % RECENT];
-        std::mem::replace(recent, identity) == identity
+    #[inline(never)]
+    fn add_keys_of_any(&mut self, link_type: u16, packet: &[u8]) {
+        let Some(keys) = Keys::of(link_type, packet) else {
+            self.dropped = ALL;
+            return;
+        };
+        if let Some((addresses, ports)) = keys.flow() {
+            let flow = self.identities.of(addresses, ports);
+            self.add_flow(flow, addresses.map(word_of), ports);
+            return;
+        }
+        for address in keys.addresses.into_iter().flatten() {
+            self.add_address(mix(word_of(address)));
+        }
+        for port in keys.ports.into_iter().flatten() {
+            self.ports.insert(port);
+        }
+        self.drop_classes();
     }
 
+    /// Adds a flow, its addresses and its ports, now or with others that follow.
     #[inline]
-    fn wait(&mut self, flow: Option<u64>, keys: Keys) {
-        self.waiting.push(Waiting { flow, keys });
+    fn add_flow(&mut self, flow: u64, addresses: [u64; 2], ports: [u16; 2]) {
+        let recent = &mut self.recent[flow as usize % RECENT];
+        if std::mem::replace(recent, flow) == flow {
+            return;
+        }
+        self.flows.prefetch(flow);
+        self.waiting.push(Waiting {
+            flow,
+            addresses,
+            ports,
+        });
         if self.waiting.len() == PACKETS_BETWEEN as usize {
             self.settle();
         }
     }
 
     /// Adds the keys that wait.
+    #[inline(never)]
     fn settle(&mut self) {
         let mut waiting = std::mem::take(&mut self.waiting);
-        if !self.drops(FLOWS) || self.flows.len() < KEYS_MAX {
-            self.flows
-                .prefetch(waiting.iter().filter_map(|packet| packet.flow));
-            let keeps_flows = !self.drops(FLOWS);
+        let keeps_flows = !self.drops(FLOWS);
+        if keeps_flows || self.flows.len() < KEYS_MAX {
             // What a known flow consists of is in the sets, too.
-            waiting.retain(|packet| {
-                let (Some(identity), Some((addresses, ports))) = (packet.flow, packet.keys.flow())
-                else {
-                    return true;
-                };
-                let is_new = self.flows.insert(identity);
-                if is_new && keeps_flows {
-                    self.flow_hashes.push(Key::Flow(addresses, ports).hash());
-                }
-                is_new
-            });
+            waiting.retain(|packet| self.flows.insert(packet.flow));
         }
-        if !self.drops(ADDRESSES) {
-            let addresses = || {
-                let pairs = waiting.iter().filter_map(|packet| packet.keys.addresses);
-                pairs.flatten().map(|address| Key::Address(address).hash())
-            };
-            self.addresses.prefetch(addresses());
-            for address in addresses() {
-                self.addresses.insert(address);
+        for packet in &mut waiting {
+            packet.addresses = packet.addresses.map(mix);
+            for hash in packet.addresses {
+                self.addresses.prefetch(self.identities.of_address(hash));
+            }
+            if keeps_flows {
+                let hash = flow_hash(packet.addresses, packet.ports);
+                self.flow_hashes.push(hash);
             }
         }
-        if !self.drops(PORTS) {
-            for port in waiting
-                .iter()
-                .flat_map(|packet| packet.keys.ports)
-                .flatten()
-            {
+        for packet in waiting.drain(..) {
+            for hash in packet.addresses {
+                self.add_address(hash);
+            }
+            for port in packet.ports {
                 self.ports.insert(port);
             }
         }
-        waiting.clear();
         self.waiting = waiting;
+        self.drop_classes();
+    }
+
+    /// Adds the address with this hash.
+    #[inline]
+    fn add_address(&mut self, hash: u64) {
+        let identity = self.identities.of_address(hash);
+        if !self.drops(ADDRESSES) && self.addresses.insert(identity) {
+            self.address_hashes.push(hash);
+        }
+    }
+
+    /// Drops classes of keys until the others can fit.
+    #[inline]
+    fn drop_classes(&mut self) {
         // Flows first, since addresses and ports tell something of them.
         for class in [FLOWS, PORTS, ADDRESSES] {
             if self.keys() <= self.keys_max {
@@ -283,7 +320,7 @@ impl Builder {
     /// Number of keys in the classes that the extent keeps.
     fn keys(&self) -> usize {
         let classes = [
-            (ADDRESSES, self.addresses.len()),
+            (ADDRESSES, self.address_hashes.len()),
             (PORTS, self.ports.len()),
             (FLOWS, self.flow_hashes.len()),
         ];
@@ -291,53 +328,66 @@ impl Builder {
         kept.map(|(_, count)| count).sum()
     }
 
-    /// What the index may have with the current extent, if that ends at `end`.
-    fn budget(&self, end: u64) -> usize {
+    /// Bytes that the index has for the keys of the current extent, if that ends at `end` and `behind` extents without keys follow.
+    fn budget(&self, end: u64, behind: u64) -> usize {
         let all = (end / BYTES_PER_INDEX_BYTE).max(SMALL_BYTES);
-        // This extent, and one behind it for the last blocks of a capture.
-        let used = self.index_bytes + (2 * EXTENT_BYTES + SET_BYTES) as u64;
-        all.saturating_sub(used) as usize
+        let extents = (1 + behind) * EXTENT_BYTES as u64;
+        all.saturating_sub(self.index_bytes + extents + SET_BYTES as u64) as usize
     }
 
     fn fits(&mut self) -> bool {
         self.settle();
-        let (keys, budget) = (self.keys(), self.budget(self.end()));
+        let (keys, budget) = (self.keys(), self.budget(self.end(), BEHIND));
         keys <= fuse::capacity_at_most(budget) && fuse::bytes(keys) <= budget
+    }
+
+    /// Begins another capture. The memory of the sets stays.
+    pub(super) fn begin_capture(&mut self) {
+        self.link_types.clear();
+        self.ended.clear();
+        self.index_bytes = MAGIC.len() as u64;
+        self.begin_extent(0);
     }
 
     fn begin_extent(&mut self, offset: u64) {
         self.current = empty(offset);
+        self.flows.clear();
+        self.flow_hashes.clear();
+        self.addresses.clear();
+        self.address_hashes.clear();
+        self.ports.clear();
+        self.recent.fill(0);
+        self.waiting.clear();
         self.dropped = 0;
-        let most = fuse::capacity_at_most(self.budget(offset + EXTENT_BYTES_MAX));
+        let most = fuse::capacity_at_most(self.budget(offset + EXTENT_BYTES_MAX, BEHIND));
         self.keys_max = most.min(KEYS_MAX);
     }
 
-    /// Ends the current extent; the next begins behind it. Classes of keys that do not fit are dropped.
+    /// Ends the current extent; the next begins behind it. Classes of keys that do not fit are dropped. The index has room for
+    /// `behind` further extents.
     #[cold]
-    fn end_extent(&mut self) {
+    fn end_extent(&mut self, behind: u64) {
         self.settle();
         let end = self.end();
-        let budget = self.budget(end);
+        let budget = self.budget(end, behind);
         let mut extent = self.current.clone();
-        let mut hashes = Vec::with_capacity(self.keys());
+        let mut hashes = Vec::new();
         for class in [ADDRESSES, PORTS, FLOWS] {
+            if extent.packets == 0 || self.drops(class) {
+                continue;
+            }
             let before = hashes.len();
             match class {
-                ADDRESSES => hashes.extend(self.addresses.iter()),
+                ADDRESSES => hashes = std::mem::take(&mut self.address_hashes),
                 PORTS => hashes.extend(self.ports.iter().map(|port| Key::Port(port).hash())),
-                _ => hashes.extend(&self.flow_hashes),
+                _ => hashes.append(&mut self.flow_hashes),
             }
-            if extent.packets > 0 && !self.drops(class) && fuse::bytes(hashes.len()) <= budget {
+            if fuse::bytes(hashes.len()) <= budget {
                 extent.classes |= class;
             } else {
                 hashes.truncate(before);
             }
         }
-        self.addresses.clear();
-        self.ports.clear();
-        self.flows.clear();
-        self.flow_hashes.clear();
-        self.recent = no_flows();
         if extent.classes != 0 {
             extent.keys = Fuse::new(hashes);
         }

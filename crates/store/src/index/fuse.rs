@@ -48,6 +48,7 @@ pub(super) fn capacity_at_most(bytes: usize) -> usize {
 }
 
 /// The finalizer of MurmurHash3: every bit of the input changes half of the output.
+#[inline]
 pub(super) fn mix(mut value: u64) -> u64 {
     value ^= value >> 33;
     value = value.wrapping_mul(0xff51_afd7_ed55_8ccd);

@@ -1,4 +1,4 @@
-//! Sets of keys that are filled with each packet.
+//! Sets that are filled with each packet.
 
 use std::hash::{BuildHasher, RandomState};
 use std::net::{IpAddr, Ipv4Addr};
@@ -20,21 +20,22 @@ fn fold(a: u64, b: u64) -> u64 {
     (product >> 64) as u64 ^ product as u64
 }
 
-/// Numbers for flows: the same for both directions of a flow, and different for different ones.
+/// Makes identities of flows and addresses: keyed hashes that differ for different flows and addresses, and are never 0.
 ///
-/// Random numbers go into them: strangers can choose flows with the same hash in the index, but not with the same identity. A
-/// flow with the identity of another one would be taken for it, and its addresses and ports would be missing in the index.
-pub(super) struct FlowIdentities {
+/// An attacker can choose flows or addresses with the same hash in the index. Identities contain random numbers, which nobody
+/// else knows. A flow with the identity of another one would be taken for it, and its keys would be missing in the index.
+pub(super) struct Identities {
     random: [u64; 6],
 }
 
-impl Default for FlowIdentities {
+impl Default for Identities {
     fn default() -> Self {
         Self { random: random() }
     }
 }
 
-impl FlowIdentities {
+impl Identities {
+    /// The identity of a flow: the same in both directions.
     #[inline]
     pub(super) fn of(&self, addresses: [IpAddr; 2], ports: [u16; 2]) -> u64 {
         match addresses {
@@ -47,16 +48,26 @@ impl FlowIdentities {
                 // Another word than that of any two ports of IPv4.
                 let state = fold(first ^ (in_order(ports) | 1 << 32), *by_ports);
                 let words = words.into_iter().zip(by_addresses);
-                words.fold(state, |state, (word, random)| fold(state ^ word, *random))
+                let identity =
+                    words.fold(state, |state, (word, random)| fold(state ^ word, *random));
+                identity.max(1)
             }
         }
     }
 
+    /// As [`Self::of`], for a flow of IPv4.
     #[inline]
     pub(super) fn of_ipv4(&self, [a, b]: [u32; 2], ports: [u16; 2]) -> u64 {
         let [first, by_ports, by_addresses, ..] = self.random;
         let both = u64::from(a.min(b)) << 32 | u64::from(a.max(b));
-        fold(fold(first ^ in_order(ports), by_ports) ^ both, by_addresses)
+        fold(fold(first ^ in_order(ports), by_ports) ^ both, by_addresses).max(1)
+    }
+
+    /// The identity of the address with this hash in the index.
+    #[inline]
+    pub(super) fn of_address(&self, hash: u64) -> u64 {
+        let [first, second, ..] = self.random;
+        fold(hash ^ first, second).max(1)
     }
 }
 
@@ -73,77 +84,47 @@ fn bits_of(address: IpAddr) -> u128 {
     }
 }
 
-/// Hashes, each in the first free place from its own.
-///
-/// Strangers choose the hashes, by their addresses. So random numbers choose the places: strangers cannot fill neighbouring ones,
-/// which would be searched one by one.
-pub(super) struct Hashes {
-    random: [u64; 2],
-    /// A power of two, at least half of them 0: free.
+/// A set of identities, each in the first free place from its own.
+#[derive(Default)]
+pub(super) struct IdentitySet {
+    /// A power of two, at least half of them 0: free. None at first.
     places: Vec<u64>,
     count: usize,
-    /// The hash 0, which no place can have.
-    has_zero: bool,
 }
 
-impl Default for Hashes {
-    fn default() -> Self {
-        Self {
-            random: random(),
-            places: Vec::new(),
-            count: 0,
-            has_zero: false,
-        }
-    }
-}
-
-impl Hashes {
+impl IdentitySet {
     pub(super) fn len(&self) -> usize {
-        self.count + usize::from(self.has_zero)
+        self.count
     }
 
-    /// Adds a hash. Returns false if the set had it.
+    /// Adds an identity. Returns false if the set had it.
     #[inline]
-    pub(super) fn insert(&mut self, hash: u64) -> bool {
-        if hash == 0 {
-            return !std::mem::replace(&mut self.has_zero, true);
-        }
+    pub(super) fn insert(&mut self, identity: u64) -> bool {
         if 2 * self.count >= self.places.len() {
             self.grow();
         }
         let mask = self.places.len() - 1;
-        let mut at = self.place(hash);
+        let mut at = identity as usize & mask;
         // Ends: half of the places are free.
         loop {
             match self.places[at] {
                 0 => {
-                    self.places[at] = hash;
+                    self.places[at] = identity;
                     self.count += 1;
                     return true;
                 }
-                found if found == hash => return false,
+                found if found == identity => return false,
                 _ => at = (at + 1) & mask,
             }
         }
     }
 
-    /// The first place to look at, if there are places.
+    /// Has the CPU fetch the place of an identity that is about to be added.
     #[inline]
-    fn place(&self, hash: u64) -> usize {
-        let [first, second] = self.random;
-        fold(hash ^ first, second) as usize & (self.places.len() - 1)
-    }
-
-    /// Has the processor fetch the places of hashes that are about to be added.
-    #[inline]
-    pub(super) fn prefetch(&self, hashes: impl Iterator<Item = u64>) {
-        if self.places.is_empty() {
-            return;
-        }
-        for hash in hashes {
-            if let Some(place) = self.places.get(self.place(hash)) {
-                prefetch_value(place);
-            }
+    pub(super) fn prefetch(&self, identity: u64) {
+        let mask = self.places.len().wrapping_sub(1);
+        if let Some(place) = self.places.get(identity as usize & mask) {
+            prefetch_value(place);
         }
     }
 
@@ -152,22 +133,20 @@ impl Hashes {
         let length = (2 * self.places.len()).max(PLACES_MIN);
         let places = std::mem::replace(&mut self.places, vec![0; length]);
         self.count = 0;
-        for hash in places.into_iter().filter(|&hash| hash != 0) {
-            self.insert(hash);
+        for identity in places.into_iter().filter(|&identity| identity != 0) {
+            self.insert(identity);
         }
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = u64> + '_ {
-        let zero = self.has_zero.then_some(0);
-        let others = self.places.iter().copied().filter(|&hash| hash != 0);
-        zero.into_iter().chain(others)
-    }
-
-    /// Removes all. The memory stays.
+    /// Removes all identities. If most places were not used, half of them go, because every extent has to clear them.
     pub(super) fn clear(&mut self) {
+        if self.count == 0 {
+            return;
+        }
+        let used = (2 * self.count).next_power_of_two().max(PLACES_MIN);
+        self.places.truncate(used.max(self.places.len() / 2));
         self.places.fill(0);
         self.count = 0;
-        self.has_zero = false;
     }
 }
 
@@ -216,18 +195,18 @@ mod tests {
     use super::super::fuse::mix;
     use super::*;
 
-    /// How far hashes are from their places, on average.
-    fn distance(hashes: &Hashes) -> f64 {
-        let mask = hashes.places.len() - 1;
-        let places = hashes.places.iter().enumerate();
-        let far = places.filter(|(_, hash)| **hash != 0);
-        let far = far.map(|(at, &hash)| at.wrapping_sub(hashes.place(hash)) & mask);
-        far.sum::<usize>() as f64 / hashes.count as f64
+    /// How far identities are from their places, on average.
+    fn distance(set: &IdentitySet) -> f64 {
+        let mask = set.places.len() - 1;
+        let places = set.places.iter().enumerate();
+        let far = places.filter(|(_, identity)| **identity != 0);
+        let far = far.map(|(at, &identity)| at.wrapping_sub(identity as usize) & mask);
+        far.sum::<usize>() as f64 / set.count as f64
     }
 
     #[test]
     fn a_flow_has_one_identity_in_both_directions_and_no_other_has_it() {
-        let (identities, others) = (FlowIdentities::default(), FlowIdentities::default());
+        let (identities, others) = (Identities::default(), Identities::default());
         let addresses = [
             "10.0.0.1", "10.0.0.2", "::1", "fd00::1", "fd00::2", "fd01::1",
         ];
@@ -251,30 +230,38 @@ mod tests {
     }
 
     #[test]
-    fn hashes_that_somebody_chose_do_not_share_places() {
+    fn addresses_that_somebody_chose_do_not_share_places() {
         for shift in [0, 16, 32, 46] {
-            let mut hashes = Hashes::default();
+            let (identities, mut set) = (Identities::default(), IdentitySet::default());
             for n in 1..=40_000 {
-                hashes.insert(n << shift);
+                assert!(set.insert(identities.of_address(n << shift)));
             }
-            assert!(distance(&hashes) < 100.0, "{shift}: {}", distance(&hashes));
+            assert!(distance(&set) < 100.0, "{shift}: {}", distance(&set));
         }
     }
 
     #[test]
-    fn a_set_has_what_was_added() {
-        let mut hashes = Hashes::default();
-        for count in [3, 5000, 20_000, 10] {
-            // Zero is one of them; the others come twice, and hashes that share their place, too.
-            let added = (0..count).flat_map(|n| [mix(n), mix(n), n << 32]);
+    fn a_set_has_what_was_added_and_shrinks_with_the_extents() {
+        let (identities, mut set) = (Identities::default(), IdentitySet::default());
+        for count in [3, 5000, 20_000, 10, 1] {
+            // Zero is one of the hashes; the others come twice.
+            let hashes = (0..count).flat_map(|n| [mix(n), mix(n), n << 32]);
             let mut expected = BTreeSet::new();
-            for hash in added {
-                assert_eq!(hashes.insert(hash), expected.insert(hash), "{hash:x}");
+            for hash in hashes {
+                let identity = identities.of_address(hash);
+                set.prefetch(identity);
+                assert_eq!(set.insert(identity), expected.insert(identity), "{hash:x}");
             }
-            assert_eq!(hashes.len(), expected.len());
-            assert_eq!(hashes.iter().collect::<BTreeSet<_>>(), expected);
-            hashes.clear();
-            assert_eq!((hashes.len(), hashes.iter().count()), (0, 0));
+            assert_eq!(set.len(), expected.len());
+            let places = set.places.iter().copied();
+            let added: BTreeSet<_> = places.filter(|&identity| identity != 0).collect();
+            assert_eq!(added, expected);
+            let half = set.places.len() / 2;
+            set.clear();
+            assert_eq!(set.len(), 0);
+            assert!(set.places.iter().all(|&place| place == 0));
+            let most = (4 * expected.len()).max(PLACES_MIN).max(half);
+            assert!(set.places.len() <= most, "{count}: {}", set.places.len());
         }
     }
 

@@ -32,20 +32,25 @@ pub enum Key {
 impl Key {
     pub(super) fn hash(self) -> u64 {
         match self {
-            Self::Address(address) => mix(hash_of(address)),
+            Self::Address(address) => mix(word_of(address)),
             Self::Port(port) => mix(1 << 32 | u64::from(port)),
             Self::Flow(addresses, ports) => {
-                let [a, b] = addresses.map(hash_of);
-                let [low, high] = [ports[0].min(ports[1]), ports[0].max(ports[1])];
-                let ports = 2 << 32 | u64::from(low) << 16 | u64::from(high);
-                // Symmetric in the addresses.
-                mix(mix(a).wrapping_add(mix(b)) ^ mix(ports))
+                flow_hash(addresses.map(|address| mix(word_of(address))), ports)
             }
         }
     }
 }
 
-fn hash_of(address: IpAddr) -> u64 {
+/// The hash of a flow between two addresses with these hashes. It is the same in both directions.
+#[inline]
+pub(super) fn flow_hash([a, b]: [u64; 2], ports: [u16; 2]) -> u64 {
+    let [low, high] = [ports[0].min(ports[1]), ports[0].max(ports[1])];
+    let ports = 2 << 32 | u64::from(low) << 16 | u64::from(high);
+    mix(a.wrapping_add(b) ^ mix(ports))
+}
+
+/// A number for an address, which mixed is its hash. That of IPv4 is the address itself.
+pub(super) fn word_of(address: IpAddr) -> u64 {
     match address {
         IpAddr::V4(address) => u64::from(address.to_bits()),
         IpAddr::V6(address) => {
@@ -146,7 +151,8 @@ pub(super) fn plain_flow(link_type: u16, frame: &[u8]) -> Option<([u32; 2], [u16
     if link_type != 1 || number(12) != IPV4 || head[14] & 0xf != 5 || !has_ports {
         return None;
     }
-    let address = |at: usize| u32::from(number(at)) << 16 | u32::from(number(at + 2));
+    let address =
+        |at: usize| u32::from_be_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
     Some(([address(26), address(30)], [number(34), number(36)]))
 }
 

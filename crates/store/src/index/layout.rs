@@ -17,7 +17,8 @@
 //! ```
 //!
 //! All numbers are little-endian. Extents follow each other from the beginning of the capture. One without packets has
-//! other blocks, which every reader needs. A class that an extent lacks may be in it.
+//! other blocks, which every reader needs; an extent without classes and of all times may have some, too. A class that an
+//! extent lacks may be in it.
 //!
 //! An index grows by whole extents while its capture is written. One that ends within an extent is that of a writer that was
 //! killed: its whole extents describe the beginning of the capture.

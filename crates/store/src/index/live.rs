@@ -27,8 +27,9 @@ pub(crate) struct LiveIndex {
 }
 
 impl LiveIndex {
-    /// Creates the index of the capture at `path`, which begins with `header`.
-    pub(crate) fn create(path: &Path, header: &[u8]) -> io::Result<Self> {
+    /// Creates the index of the capture at `path`, which begins with `header`. `builder` is new or that of another index.
+    pub(crate) fn create(path: &Path, header: &[u8], mut builder: Builder) -> io::Result<Self> {
+        builder.begin_capture();
         let reader = Reader::from_bytes(header.to_vec()).map_err(invalid)?;
         let mut file = build::create(&index_path(path), path)?;
         // Valid from the start: of an empty capture.
@@ -36,7 +37,7 @@ impl LiveIndex {
         let mut index = Self {
             file,
             reader,
-            builder: Builder::default(),
+            builder,
             encoder: Encoder::default(),
             edges: Edges::default(),
             bytes: MAGIC.len() as u64,
@@ -49,6 +50,11 @@ impl LiveIndex {
     /// Bytes of the index so far.
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes
+    }
+
+    /// The builder, whose memory the index of another file can use.
+    pub(crate) fn into_builder(self) -> Builder {
+        self.builder
     }
 
     /// Adds whole blocks that were written to the capture.

@@ -26,6 +26,7 @@ mod layout;
 mod live;
 
 pub use build::{IndexError, index_path};
+pub(crate) use builder::Builder;
 pub use keys::Key;
 pub use layout::{Extent, Index, IndexDamage, IndexLengths};
 pub(crate) use live::LiveIndex;

@@ -1,5 +1,6 @@
 //! Parts of a regular capture file, scanned side by side by several threads.
 
+use std::convert::Infallible;
 use std::ops::Range;
 
 use super::format::{Decoded, Event};
@@ -77,11 +78,12 @@ impl Reader {
     #[inline]
     pub fn take_buffered<E>(
         &mut self,
-        take: impl FnMut(&Packet<'_>) -> Result<bool, E>,
+        mut take: impl FnMut(&Packet<'_>) -> Result<bool, E>,
     ) -> Result<u64, E> {
         if self.has_ended() {
             return Ok(0);
         }
+        let take = |packet: &Packet<'_>, _| take(packet);
         let window = self.input.window();
         let (used, packets, result) = match &self.decoder {
             Decoder::Pcap(pcap) => take_plain(window, |rest| pcap.plain(rest), take),
@@ -134,31 +136,31 @@ impl Decoder {
         window: &[u8],
         mut take: impl FnMut(&Packet<'_>, u64),
     ) -> (usize, u64) {
-        let (mut rest, mut packets) = (window, 0);
-        loop {
-            let next = match self {
-                Self::Pcap(pcap) => pcap.plain(rest),
-                Self::Pcapng(pcapng) => pcapng
-                    .without_options(rest)
-                    .map(|(packet, length, _)| (packet, length)),
-            };
-            let Some((packet, length)) = next else {
-                return (window.len() - rest.len(), packets);
-            };
-            take(&packet, length as u64);
-            rest = rest.get(length..).unwrap_or_default();
-            packets += 1;
-        }
+        let take = |packet: &Packet<'_>, length: usize| {
+            take(packet, length as u64);
+            Ok::<_, Infallible>(true)
+        };
+        let (bytes, packets, _) = match self {
+            Self::Pcap(pcap) => take_plain(window, |rest| pcap.plain(rest), take),
+            Self::Pcapng(pcapng) => {
+                let next = |rest| {
+                    let (packet, length, _) = pcapng.without_options(rest)?;
+                    Some((packet, length))
+                };
+                take_plain(window, next, take)
+            }
+        };
+        (bytes, packets)
     }
 }
 
-/// Calls `take` for the packets at the start of `window` that `plain` can decode. Returns their bytes, their number and the error of
-/// `take`.
+/// Calls `take` for the packets at the start of `window` that `plain` can decode, with the length of each block. Returns their bytes,
+/// their number and the error of `take`.
 #[inline]
 fn take_plain<'a, E>(
     window: &'a [u8],
     plain: impl Fn(&'a [u8]) -> Option<(Packet<'a>, usize)>,
-    mut take: impl FnMut(&Packet<'_>) -> Result<bool, E>,
+    mut take: impl FnMut(&Packet<'_>, usize) -> Result<bool, E>,
 ) -> (usize, u64, Result<(), E>) {
     let (mut rest, mut packets) = (window, 0);
     let mut result = Ok(true);
@@ -167,7 +169,7 @@ fn take_plain<'a, E>(
     {
         rest = rest.get(length..).unwrap_or_default();
         packets += 1;
-        result = take(&packet);
+        result = take(&packet, length);
     }
     (window.len() - rest.len(), packets, result.map(|_| ()))
 }

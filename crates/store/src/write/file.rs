@@ -77,6 +77,8 @@ pub struct CaptureFile {
     /// The open file. `None` after `close`, and if the next file could not be created.
     sink: Option<Sink>,
     frames: Option<Frames>,
+    /// Whether a pcapng file is open.
+    is_pcapng: bool,
     /// Whether a pcapng file without rotation is open.
     is_plain: bool,
     /// The name of a single file, or the pattern of the names.
@@ -155,6 +157,7 @@ impl CaptureFile {
             budget: Budget::new(rotation, frames.is_some(), now_ns, 0),
             sink: None,
             frames,
+            is_pcapng: false,
             is_plain: false,
             path,
             statistics: options.statistics,
@@ -219,7 +222,7 @@ impl CaptureFile {
         reason = "called for every packet, which then stays in registers from ring to file"
     )]
     pub fn write(&mut self, packet: &Packet<'_>) -> Result<(), WriteError> {
-        if self.is_plain && self.write_fast(packet).is_some() {
+        if self.is_pcapng && self.write_fast(packet).is_some() {
             return Ok(());
         }
         // Copied only here: a packet whose address is taken cannot stay in registers.
@@ -228,7 +231,7 @@ impl CaptureFile {
     }
 
     /// The fast path for typical packets, with the same bytes as [`Self::write_any`]. Returns `None` and
-    /// does nothing for other packets, and if the buffer is full.
+    /// does nothing for other packets, for those of the next file, and if the buffer is full.
     #[inline(always)]
     #[expect(
         clippy::inline_always,
@@ -236,7 +239,14 @@ impl CaptureFile {
     )]
     fn write_fast(&mut self, packet: &Packet<'_>) -> Option<()> {
         let block = pcapng::FastPacketBlock::new(packet, self.encoder.cut(packet)?)?;
-        block.encode(self.buffer.try_claim(block.length())?);
+        let length = block.length();
+        if !self.is_plain && self.budget.is_over(packet.timestamp_ns?, length) {
+            return None;
+        }
+        block.encode(self.buffer.try_claim(length)?);
+        if !self.is_plain {
+            self.budget.spend(length);
+        }
         self.accepted += 1;
         Some(())
     }

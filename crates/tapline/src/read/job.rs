@@ -309,13 +309,21 @@ impl Read {
     /// Ends the job.
     ///
     /// # Errors
-    /// [`ReadError::UnknownInterfaces`] and [`ReadError::FilterRejectsAll`] if all inputs were read and
-    /// the selection cannot match.
+    /// [`ReadError::UnknownInterfaces`] and [`ReadError::FilterRejectsAll`] if all inputs were read, none was
+    /// skipped because of its index, and the selection cannot match.
     pub fn finish(self) -> Result<ReadSummary, ReadError> {
         if self.is_complete {
-            self.selection.check()?;
+            self.check_selection()?;
         }
         Ok(self.summary())
+    }
+
+    /// Fails if the selection cannot match. What interfaces a skipped input has is not known.
+    fn check_selection(&self) -> Result<(), ReadError> {
+        if self.index.is_some_and(|used| used.skipped > 0) {
+            return Ok(());
+        }
+        self.selection.check()
     }
 
     fn deliver_edited<C: CopyDestination>(
@@ -370,7 +378,7 @@ impl Read {
         );
         if !is_done {
             self.is_complete = true;
-            self.selection.check()?;
+            self.check_selection()?;
         }
         Ok(broken)
     }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::super::WriteError;
 use super::super::options::{Compression, Output};
-use crate::index::{LiveIndex, index_path};
+use crate::index::{Builder, LiveIndex, index_path};
 
 /// The indexes that were written beside the files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -46,6 +46,8 @@ pub(super) struct Indexes {
     are_wanted: bool,
     /// The index of the open file. `None` also if it failed.
     open: Option<LiveIndex>,
+    /// Of the file before.
+    builder: Option<Builder>,
     counts: IndexCounts,
 }
 
@@ -54,6 +56,7 @@ impl Indexes {
         Self {
             are_wanted,
             open: None,
+            builder: None,
             counts: IndexCounts::default(),
         }
     }
@@ -83,7 +86,8 @@ impl Indexes {
                 reason: "only a regular file can be indexed",
             });
         }
-        match LiveIndex::create(path, header) {
+        let builder = self.builder.take().unwrap_or_default();
+        match LiveIndex::create(path, header, builder) {
             Ok(index) => self.open = Some(index),
             Err(source) if is_first => {
                 return Err(WriteError::Create {
@@ -114,7 +118,7 @@ impl Indexes {
             Ok(()) => {
                 self.counts.bytes += index.bytes();
                 self.counts.complete += 1;
-                self.open = None;
+                self.builder = self.open.take().map(LiveIndex::into_builder);
             }
             Err(error) => self.fail(&error),
         }

@@ -48,7 +48,8 @@ impl CaptureFile {
         self.begin_index(&preamble)?;
         self.encoder.preface.forget_once();
         self.files_made = number;
-        self.is_plain = self.encoder.unit().is_none() && !rules.is_any();
+        self.is_pcapng = self.encoder.unit().is_none();
+        self.is_plain = self.is_pcapng && !rules.is_any();
         Ok(())
     }
 
@@ -97,7 +98,7 @@ impl CaptureFile {
     }
 
     pub(super) fn end_file(&mut self) {
-        self.is_plain = false;
+        (self.is_pcapng, self.is_plain) = (false, false);
         self.indexes.end();
         if let Some(sink) = self.sink.take() {
             self.bytes_before += sink.bytes();

@@ -104,3 +104,50 @@ fn copy(out: &mut [u8], bytes: &[u8]) {
         out.copy_from_slice(bytes);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::EnhancedPacketBlock;
+    use super::*;
+    use crate::model::{Checksum, Direction, Reception};
+
+    #[test]
+    fn a_block_has_the_bytes_of_the_general_encoder() {
+        let bytes: Vec<u8> = (1..=255).cycle().take(400).collect();
+        let mut blocks = 0;
+        for length in 0..bytes.len() {
+            let number = length as u32;
+            for queue in [None, Some(7 + number)] {
+                let packet = Packet {
+                    interface: number % 3,
+                    original_len: number + 5,
+                    direction: [None, Some(Direction::In), Some(Direction::Out)][length % 3],
+                    reception: [None, Some(Reception::Unicast)][length / 3 % 2],
+                    checksum: [Checksum::Unknown, Checksum::Valid][length / 6 % 2],
+                    queue,
+                    ..Packet::new(0x0102_0304_0506_0708 + u64::from(number), &bytes)
+                };
+                let bytes = &bytes[..length];
+                let Some(block) = FastPacketBlock::new(&packet, bytes) else {
+                    assert_eq!(flags(&packet), 0);
+                    continue;
+                };
+                let general = EnhancedPacketBlock::new(&packet, bytes);
+                assert_eq!(block.length(), general.length());
+                let [mut fast, mut expected] = [(); 2].map(|()| vec![0xee; block.length()]);
+                block.encode(&mut fast);
+                general.encode(&mut expected);
+                assert_eq!(fast, expected, "{length} {queue:?}");
+                blocks += 1;
+            }
+        }
+        assert!(blocks > bytes.len(), "{blocks}");
+        // What it has no place for.
+        let rare = Packet {
+            direction: Some(Direction::In),
+            packet_id: Some(1),
+            ..Packet::new(1, &bytes)
+        };
+        assert!(FastPacketBlock::new(&rare, &bytes).is_none());
+    }
+}
