@@ -1913,7 +1913,7 @@ tapline_status tapline_ping_finish(struct tapline_ping *ping,
                                    struct tapline_ping_stats *out_stats,
                                    struct tapline_error **error);
 
-// Opens the capture file `path`. Close it with `tapline_reader_close`.
+// Opens the capture file `path`. Close it with `tapline_reader_close`. Blocks until the beginning of a pipe is there.
 //
 // Errors: NOT_FOUND, PRIVILEGE, DAMAGED if it is no capture file, SYNTAX of the filter, SYSTEM if it cannot be read, e.g.
 // a directory.
@@ -1925,7 +1925,8 @@ tapline_status tapline_reader_open(tapline_text path,
                                    struct tapline_error **error);
 
 // Reads the next packets into an array of at most 128. The array and the bytes are valid until the next call with this
-// handle, other than `tapline_reader_interface`. Blocks while a pipe has no data. Returns END at the end of the file.
+// handle, other than `tapline_reader_interface` and `tapline_reader_stop`. Waits while a pipe has no packet, and returns
+// those that have arrived; of a compressed pipe it waits for the whole array. Returns END at the end of the file.
 //
 // Errors: DAMAGED behind the last packet that could be read.
 //
@@ -1947,6 +1948,13 @@ tapline_status tapline_reader_interface(struct tapline_reader *reader,
                                         size_t index,
                                         struct tapline_interface *out_interface,
                                         struct tapline_error **error);
+
+// Ends a reader: a call that waits for a pipe returns, and `tapline_reader_next_batch` returns END from then on. Up to 256
+// packets that were there before may still come first.
+//
+// Threads: any.
+tapline_status tapline_reader_stop(const struct tapline_reader *reader,
+                                   struct tapline_error **error);
 
 // Closes a reader. Does nothing if `reader` is null.
 //

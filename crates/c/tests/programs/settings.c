@@ -1,5 +1,7 @@
 /* settings JOB KEY=VALUE …: a job with any of its options. */
 #define _GNU_SOURCE
+#include <pthread.h>
+
 #include "words.h"
 
 /* Prints the position of the interface and the length of each packet, and then the accounts. */
@@ -254,6 +256,32 @@ static void copy(char **words) {
     printf("%llu written\n", (unsigned long long)written);
 }
 
+static void *stop_reader(void *reader) {
+    wait_for_input();
+    OK(tapline_reader_stop(reader, &error));
+    return NULL;
+}
+
+/* Prints the number of packets of each batch. The end of the input ends a call that waits. */
+static void live(char **words) {
+    const tapline_reader_options options = {.size = sizeof options, .filter = text(words, "filter")};
+    tapline_reader *reader = NULL;
+    OK(tapline_reader_open(text(words, "from"), &options, &reader, &error));
+    pthread_t stopping;
+    CHECK(pthread_create(&stopping, NULL, stop_reader, reader) == 0);
+    tapline_status status = TAPLINE_STATUS_OK;
+    while (status == TAPLINE_STATUS_OK) {
+        const tapline_packet *packets = NULL;
+        size_t count = 0;
+        OK(status = tapline_reader_next_batch(reader, &packets, &count, &error));
+        printf("%zu packets\n", count);
+        fflush(stdout);
+    }
+    CHECK(pthread_join(stopping, NULL) == 0);
+    OK(tapline_reader_close(reader, &error));
+    FAILS(TAPLINE_STATUS_INVALID_HANDLE, "has been closed", tapline_reader_stop(reader, &error));
+}
+
 int main(int count, char **words) {
     CHECK(count >= 2);
     const char *const job = words[1];
@@ -268,6 +296,8 @@ int main(int count, char **words) {
         count_packets(words);
     } else if (strcmp(job, "copy") == 0) {
         copy(words);
+    } else if (strcmp(job, "live") == 0) {
+        live(words);
     } else {
         files(words);
     }

@@ -1,6 +1,7 @@
 // settings JOB KEY=VALUE …: a job with any of its options.
 #include <chrono>
 #include <string>
+#include <thread>
 
 #include <tapline/capture.hpp>
 #include <tapline/count.hpp>
@@ -250,6 +251,23 @@ void copy(char **words)
     std::printf("%llu written\n", static_cast<ull>(writer.close().value()));
 }
 
+/// Prints the number of packets of each batch. The end of the input ends a call that waits.
+void live(char **words)
+{
+    auto reader = tapline::reader::open(text(words, "from"), {.filter = name_of(words, "filter").value_or("")}).value();
+    std::thread stopping([&reader] {
+        wait_for_input();
+        reader.stop().value();
+    });
+    for (bool is_end = false; !is_end;) {
+        const auto batch = reader.next_batch().value();
+        is_end = batch.is_end();
+        std::printf("%zu packets\n", batch.size());
+        std::fflush(stdout);
+    }
+    stopping.join();
+}
+
 }  // namespace
 
 int main(int count, char **words)
@@ -267,6 +285,8 @@ int main(int count, char **words)
         count_packets(words);
     } else if (job == "copy") {
         copy(words);
+    } else if (job == "live") {
+        live(words);
     } else {
         files(words);
     }
