@@ -31,8 +31,8 @@
  * Option structs. The first field is the size of the struct, as the caller knows it: `{.size = sizeof(options)}`.
  * All other fields have their defaults if they are zero. A null pointer means defaults only. A library that is
  * newer than the header uses defaults for the fields that the header lacks. One that is older refuses fields that
- * it does not know, unless they are zero. Structs of results begin with their size, too: a library that is older writes
- * zeros to fields that it does not know.
+ * it does not know, unless they are zero. Accounts, which the library fills, begin with their size, too: a library that is
+ * older writes zeros to fields that it does not know. Structs without a size, such as tapline_packet, do not change.
  *
  * Pointers. Strings are UTF-8 and end with a zero byte, and the library copies what it keeps: an argument need not
  * outlive the call. A pointer that the library returns is valid as long as its function says.
