@@ -11,10 +11,10 @@
  * alone otherwise. The caller frees the object with tapline_error_free. Errors never end the process. Exception: see
  * Memory.
  *
- * Memory. A call fails with TAPLINE_STATUS_SYSTEM and ENOMEM if there is too little memory for a ring, a queue, the
- * targets of a ping, a large netlink object, the results of a batch, the groups of a count, or for a list or its next
- * objects. Smaller pieces, such as a handle, a name or the text of an error, are not checked: without memory for them, the
- * process is aborted.
+ * Memory. A call fails with TAPLINE_STATUS_SYSTEM and ENOMEM if there is too little memory for a ring, a queue, a packet
+ * of a file, the targets of a ping, a large netlink object, the results of a batch, the groups of a count, or for a list or
+ * its next objects. Smaller pieces, such as a handle, a name or the text of an error, are not checked: without memory for
+ * them, the process is aborted.
  *
  * Handles. A handle is opaque and never points to memory. A function that gets a handle that is null, closed, or
  * of another kind returns TAPLINE_STATUS_INVALID_HANDLE. Whoever opens a handle closes it; a close function does
@@ -1928,7 +1928,7 @@ tapline_status tapline_reader_open(tapline_text path,
 // handle, other than `tapline_reader_interface` and `tapline_reader_stop`. Waits while a pipe has no packet, and returns
 // those that have arrived; of a compressed pipe it waits for the whole array. Returns END at the end of the file.
 //
-// Errors: DAMAGED behind the last packet that could be read.
+// Errors: DAMAGED behind the last packet that could be read; SYSTEM with ENOMEM if there is no memory for a packet.
 //
 // Threads: one at a time with this handle.
 tapline_status tapline_reader_next_batch(struct tapline_reader *reader,

@@ -46,7 +46,7 @@ struct Open {
     packets: Vec<tapline_packet>,
     bytes: Vec<u8>,
     /// A failure behind the packets of the last batch.
-    pending: Option<ReadError>,
+    pending: Option<Error>,
     first: FirstPacket,
     names: Vec<CString>,
 }
@@ -142,11 +142,17 @@ impl Open {
             };
             match next {
                 Ok(Some(packet)) => {
+                    let data = packet.data();
+                    if self.bytes.try_reserve(data.len()).is_err() {
+                        let text = format!("a packet of {} bytes", data.len());
+                        self.pending = Some(Error::no_memory(&text));
+                        break;
+                    }
                     self.packets.push(tapline_packet::of(&packet));
-                    self.bytes.extend_from_slice(packet.data());
+                    self.bytes.extend_from_slice(data);
                 }
                 Ok(None) => break,
-                Err(error) => self.pending = Some(error),
+                Err(error) => self.pending = Some(error.into()),
             }
         }
     }
@@ -162,7 +168,7 @@ impl Open {
         if self.packets.is_empty()
             && let Some(error) = self.pending.take()
         {
-            return Err(error.into());
+            return Err(error);
         }
         // Their bytes do not move any more.
         let mut rest = &self.bytes[..];
@@ -179,7 +185,7 @@ impl Open {
 /// handle, other than `tapline_reader_interface` and `tapline_reader_stop`. Waits while a pipe has no packet, and returns
 /// those that have arrived; of a compressed pipe it waits for the whole array. Returns END at the end of the file.
 ///
-/// Errors: DAMAGED behind the last packet that could be read.
+/// Errors: DAMAGED behind the last packet that could be read; SYSTEM with ENOMEM if there is no memory for a packet.
 ///
 /// Threads: one at a time with this handle.
 #[unsafe(no_mangle)]
