@@ -2028,7 +2028,7 @@ tapline_status tapline_sender_transmit(struct tapline_sender *sender,
                                        struct tapline_queue *queue,
                                        struct tapline_error **error);
 
-// Ends `tapline_sender_transmit` and all later ones.
+// Ends `tapline_sender_transmit` or `tapline_sender_generate`, which returns END, as do all later calls of them.
 //
 // Threads: any.
 tapline_status tapline_sender_stop(const struct tapline_sender *sender,
