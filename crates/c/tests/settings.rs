@@ -304,11 +304,15 @@ fn long_frames_limits_and_uplinks_are_as_chosen() {
                 "max_packets=4 count=10 bytes=60",
                 "4 accepted, 0 truncated, 0 skipped",
             ),
+            (
+                "inject=1 count=2 bytes=60",
+                "3 accepted, 0 truncated, 0 skipped",
+            ),
         ] {
             let printed = finish(&program, &left, &format!("send interface=left0 {words}"));
             assert_eq!(printed, [expected], "{words}");
         }
-        assert_eq!(right.counters().rx_bytes - before, 1514 + 4 * 60);
+        assert_eq!(right.counters().rx_bytes - before, 1514 + 7 * 60);
         left.ip("route add default dev left0");
         let words = "send interface=left0 count=5 bytes=60";
         let refused = finish(&program, &left, words);

@@ -111,6 +111,9 @@ static void send_packets(char **words) {
     for (uint64_t at = 0; at < number(words, "count"); at++) {
         OK(tapline_queue_push(queue, start_ns + at * number(words, "gap_ns"), frame, number(words, "bytes"), &error));
     }
+    if (number(words, "inject") != 0) {
+        OK(tapline_sender_inject(sender, frame, number(words, "bytes"), &error));
+    }
     OK(tapline_sender_transmit(sender, queue, &error));
     OK(tapline_queue_free(queue, &error));
     const uint64_t end_ns = monotonic_ns();
@@ -168,7 +171,10 @@ static void ping(char **words) {
         }
         printf("%s %s\n", name == NULL ? "-" : name, target.address);
     }
+    tapline_ping_stats before = {.size = sizeof before};
+    OK(tapline_ping_stats_read(ping, &before, &error));
     OK(tapline_ping_finish(ping, &all, &error));
+    CHECK(before.sent == all.sent && before.received == all.received && before.lost == all.lost);
     printf("%llu sent, %llu received, %s\n", (unsigned long long)all.sent, (unsigned long long)all.received,
            target.rtt_p50_ns == TAPLINE_UNKNOWN ? "no quantiles" : "quantiles");
 }

@@ -129,6 +129,9 @@ void send_packets(char **words)
         const auto time_ns = static_cast<std::int64_t>(start_ns + at * number(words, "gap_ns"));
         queue.push(bytes.first(number(words, "bytes")), std::chrono::nanoseconds(time_ns)).value();
     }
+    if (number(words, "inject") != 0) {
+        sender.inject(bytes.first(number(words, "bytes"))).value();
+    }
     sender.transmit(queue).value();
     CHECK(options.rate_unit != TAPLINE_RATE_ABSOLUTE || monotonic_ns() >= start_ns);
     const auto stats = sender.finish().value();
@@ -179,7 +182,9 @@ void ping(char **words)
         }
         std::printf("%s %s\n", name.value_or("-").c_str(), named->address.c_str());
     }
+    const auto before = pinger.stats().value();
     const auto all = pinger.finish().value();
+    CHECK(before.sent == all.sent && before.received == all.received && before.lost == all.lost);
     std::printf("%llu sent, %llu received, %s\n", static_cast<ull>(all.sent), static_cast<ull>(all.received),
                 target->rtt_p50 ? "quantiles" : "no quantiles");
 }
