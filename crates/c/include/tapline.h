@@ -11,10 +11,10 @@
  * alone otherwise. The caller frees the object with tapline_error_free. Errors never end the process. Exception: see
  * Memory.
  *
- * Memory. A call fails with TAPLINE_STATUS_SYSTEM and ENOMEM if there is too little memory for a ring, a queue, the
- * targets of a ping, a large netlink object, the results of a batch, the groups of a count, or for a list or its next
- * objects. Smaller pieces, such as a handle, a name or the text of an error, are not checked: without memory for them, the
- * process is aborted.
+ * Memory. A call fails with TAPLINE_STATUS_SYSTEM and ENOMEM if there is too little memory for a ring, a queue, a packet
+ * of a file, the targets of a ping, a large netlink object, the results of a batch, the groups of a count, or for a list or
+ * its next objects. Smaller pieces, such as a handle, a name or the text of an error, are not checked: without memory for
+ * them, the process is aborted.
  *
  * Handles. A handle is opaque and never points to memory. A function that gets a handle that is null, closed, or
  * of another kind returns TAPLINE_STATUS_INVALID_HANDLE. Whoever opens a handle closes it; a close function does
@@ -31,8 +31,8 @@
  * Option structs. The first field is the size of the struct, as the caller knows it: `{.size = sizeof(options)}`.
  * All other fields have their defaults if they are zero. A null pointer means defaults only. A library that is
  * newer than the header uses defaults for the fields that the header lacks. One that is older refuses fields that
- * it does not know, unless they are zero. Structs of results begin with their size, too: a library that is older writes
- * zeros to fields that it does not know.
+ * it does not know, unless they are zero. Accounts, which the library fills, begin with their size, too: a library that is
+ * older writes zeros to fields that it does not know. Structs without a size, such as tapline_packet, do not change.
  *
  * Pointers. Strings are UTF-8 and end with a zero byte, and the library copies what it keeps: an argument need not
  * outlive the call. A pointer that the library returns is valid as long as its function says.
@@ -1913,7 +1913,7 @@ tapline_status tapline_ping_finish(struct tapline_ping *ping,
                                    struct tapline_ping_stats *out_stats,
                                    struct tapline_error **error);
 
-// Opens the capture file `path`. Close it with `tapline_reader_close`.
+// Opens the capture file `path`. Close it with `tapline_reader_close`. Blocks until the beginning of a pipe is there.
 //
 // Errors: NOT_FOUND, PRIVILEGE, DAMAGED if it is no capture file, SYNTAX of the filter, SYSTEM if it cannot be read, e.g.
 // a directory.
@@ -1925,9 +1925,10 @@ tapline_status tapline_reader_open(tapline_text path,
                                    struct tapline_error **error);
 
 // Reads the next packets into an array of at most 128. The array and the bytes are valid until the next call with this
-// handle, other than `tapline_reader_interface`. Blocks while a pipe has no data. Returns END at the end of the file.
+// handle, other than `tapline_reader_interface` and `tapline_reader_stop`. Waits while a pipe has no packet, and returns
+// those that have arrived; of a compressed pipe it waits for the whole array. Returns END at the end of the file.
 //
-// Errors: DAMAGED behind the last packet that could be read.
+// Errors: DAMAGED behind the last packet that could be read; SYSTEM with ENOMEM if there is no memory for a packet.
 //
 // Threads: one at a time with this handle.
 tapline_status tapline_reader_next_batch(struct tapline_reader *reader,
@@ -1947,6 +1948,13 @@ tapline_status tapline_reader_interface(struct tapline_reader *reader,
                                         size_t index,
                                         struct tapline_interface *out_interface,
                                         struct tapline_error **error);
+
+// Ends a reader: a call that waits for a pipe returns, and `tapline_reader_next_batch` returns END from then on. Up to 256
+// packets that were there before may still come first.
+//
+// Threads: any.
+tapline_status tapline_reader_stop(const struct tapline_reader *reader,
+                                   struct tapline_error **error);
 
 // Closes a reader. Does nothing if `reader` is null.
 //
@@ -2020,7 +2028,7 @@ tapline_status tapline_sender_transmit(struct tapline_sender *sender,
                                        struct tapline_queue *queue,
                                        struct tapline_error **error);
 
-// Ends `tapline_sender_transmit` and all later ones.
+// Ends `tapline_sender_transmit` or `tapline_sender_generate`, which returns END, as do all later calls of them.
 //
 // Threads: any.
 tapline_status tapline_sender_stop(const struct tapline_sender *sender,

@@ -5,7 +5,7 @@ use std::mem::MaybeUninit;
 
 use tapline::doctor::{DoctorError, Finding, Severity, SystemPaths, examine};
 
-use crate::arguments::{Text, put};
+use crate::arguments::Text;
 use crate::error::{c_string, tapline_error};
 use crate::failure::Error;
 use crate::guard::guard;
@@ -120,19 +120,19 @@ pub extern "C" fn tapline_doctor_finding(
     error: Option<&mut MaybeUninit<*mut tapline_error>>,
 ) -> tapline_status {
     guard(error, || {
+        let out_finding = out_finding.ok_or_else(|| Error::null("out_finding"))?;
         Report::table().shared(doctor, |findings| {
             let Some(found) = findings.get(index) else {
                 return Ok(tapline_status::End);
             };
-            let finding = tapline_finding {
+            out_finding.write(tapline_finding {
                 id: found.id.as_ptr(),
                 observed: found.observed.as_ptr(),
                 effect: found.effect.as_ptr(),
                 remedy: found.remedy.as_ptr(),
                 severity: found.severity,
                 reserved: 0,
-            };
-            put(out_finding, finding, "out_finding")?;
+            });
             Ok(tapline_status::Ok)
         })
     })

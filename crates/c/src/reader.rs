@@ -4,6 +4,7 @@ use std::ffi::CString;
 use std::mem::MaybeUninit;
 use std::num::NonZeroU64;
 
+use tapline::Stopper;
 use tapline::read::{Read, ReadError};
 
 use crate::arguments::{Options, Text, options, put};
@@ -45,7 +46,7 @@ struct Open {
     packets: Vec<tapline_packet>,
     bytes: Vec<u8>,
     /// A failure behind the packets of the last batch.
-    pending: Option<ReadError>,
+    pending: Option<Error>,
     first: FirstPacket,
     names: Vec<CString>,
 }
@@ -61,7 +62,7 @@ enum FirstPacket {
 
 impl Object for Open {
     type Handle = tapline_reader;
-    type Shared = ();
+    type Shared = Stopper;
     const KIND: Kind = Kind::Reader;
     fn table() -> &'static Table<Self> {
         static TABLE: Table<Open> = Table::new();
@@ -87,7 +88,7 @@ impl From<ReadError> for Error {
     }
 }
 
-/// Opens the capture file `path`. Close it with `tapline_reader_close`.
+/// Opens the capture file `path`. Close it with `tapline_reader_close`. Blocks until the beginning of a pipe is there.
 ///
 /// Errors: NOT_FOUND, PRIVILEGE, DAMAGED if it is no capture file, SYNTAX of the filter, SYSTEM if it cannot be read, e.g.
 /// a directory.
@@ -112,33 +113,46 @@ pub unsafe extern "C" fn tapline_reader_open(
         if let Some(packets) = NonZeroU64::new(given.max_packets) {
             wanted = wanted.count(packets);
         }
+        let read = wanted.open()?;
+        let stopper = read.stopper();
         let open = Open {
-            read: wanted.open()?,
+            read,
             packets: Vec::with_capacity(MAX_BATCH),
             bytes: Vec::with_capacity(2 * MAX_BATCH_BYTES),
             pending: None,
             first: FirstPacket::Unread,
             names: Vec::new(),
         };
-        out_reader.write(Open::table().insert(open, ())?);
+        out_reader.write(Open::table().insert(open, stopper)?);
         Ok(tapline_status::Ok)
     })
 }
 
 impl Open {
-    /// Copies packets behind those of the batch, until there are `most`.
+    /// Copies packets behind those of the batch, until there are `most`. Waits for the first one only.
     fn copy(&mut self, most: usize) {
         while self.pending.is_none()
             && self.packets.len() < most
             && self.bytes.len() < MAX_BATCH_BYTES
         {
-            match self.read.next() {
+            let next = if self.packets.is_empty() {
+                self.read.next()
+            } else {
+                self.read.next_ready()
+            };
+            match next {
                 Ok(Some(packet)) => {
+                    let data = packet.data();
+                    if self.bytes.try_reserve(data.len()).is_err() {
+                        let text = format!("a packet of {} bytes", data.len());
+                        self.pending = Some(Error::no_memory(&text));
+                        break;
+                    }
                     self.packets.push(tapline_packet::of(&packet));
-                    self.bytes.extend_from_slice(packet.data());
+                    self.bytes.extend_from_slice(data);
                 }
                 Ok(None) => break,
-                Err(error) => self.pending = Some(error),
+                Err(error) => self.pending = Some(error.into()),
             }
         }
     }
@@ -154,7 +168,7 @@ impl Open {
         if self.packets.is_empty()
             && let Some(error) = self.pending.take()
         {
-            return Err(error.into());
+            return Err(error);
         }
         // Their bytes do not move any more.
         let mut rest = &self.bytes[..];
@@ -168,9 +182,10 @@ impl Open {
 }
 
 /// Reads the next packets into an array of at most 128. The array and the bytes are valid until the next call with this
-/// handle, other than `tapline_reader_interface`. Blocks while a pipe has no data. Returns END at the end of the file.
+/// handle, other than `tapline_reader_interface` and `tapline_reader_stop`. Waits while a pipe has no packet, and returns
+/// those that have arrived; of a compressed pipe it waits for the whole array. Returns END at the end of the file.
 ///
-/// Errors: DAMAGED behind the last packet that could be read.
+/// Errors: DAMAGED behind the last packet that could be read; SYSTEM with ENOMEM if there is no memory for a packet.
 ///
 /// Threads: one at a time with this handle.
 #[unsafe(no_mangle)]
@@ -233,6 +248,23 @@ pub extern "C" fn tapline_reader_interface(
                 reserved: 0,
             };
             put(out_interface, described, "out_interface")?;
+            Ok(tapline_status::Ok)
+        })
+    })
+}
+
+/// Ends a reader: a call that waits for a pipe returns, and `tapline_reader_next_batch` returns END from then on. Up to 256
+/// packets that were there before may still come first.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub extern "C" fn tapline_reader_stop(
+    reader: *const tapline_reader,
+    error: Option<&mut MaybeUninit<*mut tapline_error>>,
+) -> tapline_status {
+    guard(error, || {
+        Open::table().shared(reader, |stopper| {
+            stopper.stop();
             Ok(tapline_status::Ok)
         })
     })

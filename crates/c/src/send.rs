@@ -404,7 +404,7 @@ pub extern "C" fn tapline_sender_transmit(
     })
 }
 
-/// Ends `tapline_sender_transmit` and all later ones.
+/// Ends `tapline_sender_transmit` or `tapline_sender_generate`, which returns END, as do all later calls of them.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]

@@ -135,6 +135,30 @@ fn pings_are_answered_by_the_kernel() {
 }
 
 #[test]
+fn an_interface_that_is_down_is_found() {
+    for doctor in examples("doctor") {
+        let [host, _peer] = Net::new().pair();
+        let name = host.interface().name.to_string();
+        let expected = [
+            format!("severe: link: {name} is down: no packet can pass"),
+            format!("ip link set {name} up"),
+        ];
+        let is_found = || {
+            let lines = doctor.start(&host, &[&name]).finish();
+            lines.windows(2).any(|lines| *lines == expected)
+        };
+        assert!(!is_found());
+        host.ip(&format!("link set {name} down"));
+        assert!(is_found());
+        let output = doctor.command(&host).arg("nowhere0").output();
+        let output = output.expect("it runs");
+        assert_eq!(output.status.code(), Some(1));
+        let complaint = String::from_utf8_lossy(&output.stderr);
+        assert!(complaint.contains("nowhere0"), "{complaint}");
+    }
+}
+
+#[test]
 fn examples_say_what_is_wrong() {
     let host = Host::new("alone");
     for capture in examples("capture") {

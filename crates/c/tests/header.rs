@@ -83,6 +83,23 @@ fn the_map_exports_what_the_header_declares() {
 }
 
 #[test]
+fn programs_in_c_call_each_function() {
+    let mut programs = String::new();
+    for folder in ["tests/programs", "tests/install", "examples"] {
+        for entry in fs::read_dir(root().join(folder)).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            if path.extension().is_some_and(|end| end == "c") {
+                programs += &fs::read_to_string(path).expect("a program");
+            }
+        }
+    }
+    let map = fs::read_to_string(root().join("tapline.map")).expect("the map");
+    let (exported, called) = (names(&map, ';'), names(&programs, '('));
+    let uncalled: Vec<_> = exported.difference(&called).collect();
+    assert!(uncalled.is_empty(), "{uncalled:?}");
+}
+
+#[test]
 fn each_function_says_which_threads_may_call_it() {
     let header = generated();
     let map = fs::read_to_string(root().join("tapline.map")).expect("the map");

@@ -131,18 +131,6 @@ fn rotated_files_are_complete_and_the_oldest_are_removed() {
 }
 
 #[test]
-fn an_interface_that_is_down_is_found() {
-    for program in programs("doctor") {
-        let [host, _peer] = Net::new().pair();
-        let name = host.interface().name.to_string();
-        assert!(program.start(&host, &[&name]).finish().is_empty());
-        host.ip(&format!("link set {name} down"));
-        let expected = format!("link: {name} is down: no packet can pass: ip link set {name} up");
-        assert_eq!(program.start(&host, &[&name]).finish(), [expected]);
-    }
-}
-
-#[test]
 fn generated_packets_arrive() {
     for extension in LANGUAGES {
         // Valgrind does not know the calls that run programs of eBPF.

@@ -2,13 +2,16 @@
 //! tcpdump.
 
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use lab::generator::{send_frames, udp_frame};
 use lab::{Host, Net};
 
-use crate::support::{Checked, LANGUAGES, Running, files_to_copy, packets_of, run, sanitized};
+use crate::support::{
+    Checked, LANGUAGES, Running, files_to_copy, packets_of, run, sanitized, succeed,
+};
 
 /// The program in each language.
 fn programs() -> impl Iterator<Item = Checked> {
@@ -301,11 +304,15 @@ fn long_frames_limits_and_uplinks_are_as_chosen() {
                 "max_packets=4 count=10 bytes=60",
                 "4 accepted, 0 truncated, 0 skipped",
             ),
+            (
+                "inject=1 count=2 bytes=60",
+                "3 accepted, 0 truncated, 0 skipped",
+            ),
         ] {
             let printed = finish(&program, &left, &format!("send interface=left0 {words}"));
             assert_eq!(printed, [expected], "{words}");
         }
-        assert_eq!(right.counters().rx_bytes - before, 1514 + 4 * 60);
+        assert_eq!(right.counters().rx_bytes - before, 1514 + 7 * 60);
         left.ip("route add default dev left0");
         let words = "send interface=left0 count=5 bytes=60";
         let refused = finish(&program, &left, words);
@@ -477,6 +484,34 @@ fn copies_of_files_have_all_interfaces_and_packets() {
             assert_eq!(printed, [format!("{} written", packets.lines().count())]);
             assert_eq!(packets_of(&path, has_interfaces), packets, "{from}");
         }
+    }
+}
+
+#[test]
+fn packets_of_a_pipe_are_lent_when_they_arrive_and_a_stop_ends_the_wait() {
+    let header = [0xa1b2_c3d4_u32, 0x0004_0002, 0, 0, 65_535, 1].map(u32::to_ne_bytes);
+    let record = |frame: &[u8]| {
+        let bytes = frame.len() as u32;
+        let fields = [0, 0, bytes, bytes].map(u32::to_ne_bytes);
+        [fields.as_flattened(), frame].concat()
+    };
+    let (udp, other) = (record(&udp_frame(60)), record(&[0; 60]));
+    let host = Host::new("alone");
+    for program in programs() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("fifo");
+        succeed(Command::new("mkfifo").arg(&path));
+        let words = format!("live from={} filter=udp", path.display());
+        let mut running = begin(program.command(&host), &words);
+        let mut pipe = fs::File::create(&path).expect("it reads");
+        let mut write = |bytes: &[u8]| pipe.write_all(bytes).expect("it reads");
+        // The last does not match, and what follows it has not arrived.
+        write(&[header.as_flattened().to_vec(), udp.repeat(2), other.clone()].concat());
+        assert_eq!(running.line(), "2 packets");
+        write(&udp);
+        assert_eq!(running.line(), "1 packets");
+        running.end_input();
+        assert_eq!(running.finish(), ["0 packets"]);
     }
 }
 

@@ -34,7 +34,10 @@ struct tapline_pcap_account {
 };
 
 /* Writes the account of a capture of one interface. Returns 0, or PCAP_ERROR with a text for pcap_geterr. Costs a request
- * to the kernel: once a second is fine, once a packet is not. */
+ * to the kernel: once a second is fine, once a packet is not.
+ *
+ * Later versions may add fields at the end. A library that is newer than this header writes the fields that the header
+ * has; one that is older writes 0 to those that it does not know. */
 PCAP_API int tapline_pcap_account_read(pcap_t *handle, struct tapline_pcap_account *account);
 
 #ifdef __cplusplus

@@ -33,7 +33,10 @@ pub struct tapline_pcap_account {
     pub lost_reader: u64,
 }
 
-/// Writes the account of a capture of one interface. See `tapline_pcap.h`.
+/// An account of another version of the header is at most this large: a larger number is no size.
+const MAX_BYTES: u64 = 1 << 16;
+
+/// Writes the account of a capture of one interface, as much of it as the caller's struct holds. See `tapline_pcap.h`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tapline_pcap_account_read(
     handle: *mut pcap_t,
@@ -46,13 +49,13 @@ pub unsafe extern "C" fn tapline_pcap_account_read(
         let Some(state) = (unsafe { state(handle) }) else {
             return ERROR;
         };
-        // SAFETY: the caller's place, whose size field is set.
-        let Some(place) = (unsafe { place.as_mut() }) else {
+        if place.is_null() {
             return state.fail(ERROR, "a null pointer was supplied for the account");
-        };
-        let size = size_of::<tapline_pcap_account>() as u64;
-        if place.size != size {
-            let text = format!("the account has {} bytes, {size} expected", place.size);
+        }
+        // SAFETY: the caller's struct begins with its size.
+        let size = unsafe { place.cast::<u64>().read() };
+        if !(8..=MAX_BYTES).contains(&size) || !size.is_multiple_of(8) {
+            let text = format!("the size of the account is {size}, which no version of it has");
             return state.fail(ERROR, &text);
         }
         let Source::Live(live) = &mut state.source else {
@@ -61,7 +64,7 @@ pub unsafe extern "C" fn tapline_pcap_account_read(
         let (account, _) = live.account();
         let number = |known: Option<u64>| known.unwrap_or(UNKNOWN);
         let (lost, waiting) = (account.lost, live.waiting());
-        *place = tapline_pcap_account {
+        let account = tapline_pcap_account {
             size,
             received: number(account.received().map(|received| received + waiting)),
             delivered: account.delivered,
@@ -72,6 +75,14 @@ pub unsafe extern "C" fn tapline_pcap_account_read(
             lost_ring: lost.ring,
             lost_reader: lost.reader,
         };
+        let (size, place) = (size as usize, place.cast::<u8>());
+        let known = size.min(size_of_val(&account));
+        // SAFETY: both have as many bytes, and `account` is another object.
+        unsafe { place.copy_from_nonoverlapping((&raw const account).cast(), known) };
+        // SAFETY: inside the caller's struct, or its end.
+        let unknown = unsafe { place.add(known) };
+        // SAFETY: the rest of the caller's struct.
+        unsafe { unknown.write_bytes(0, size - known) };
         0
     })
 }

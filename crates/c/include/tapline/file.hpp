@@ -22,7 +22,8 @@ struct reader_options {
     std::uint64_t max_packets = 0;
 };
 
-/// An open capture file: pcap or pcapng, also compressed. One thread at a time. A temporary reader lends nothing.
+/// An open capture file: pcap or pcapng, also compressed. One thread at a time; `stop` from any, but not beside a move or the
+/// destructor. A temporary reader lends nothing.
 class reader {
 public:
     static result<reader> open(const std::string &path, const reader_options &options = {}) {
@@ -43,7 +44,8 @@ public:
         return reader(opened);
     }
 
-    /// The next packets, valid until the next call other than `interface`. `is_end` at the end of the file.
+    /// The next packets, valid until the next call other than `interface` and `stop`. Waits while a pipe has none. `is_end` at
+    /// the end of the file.
     result<batch> next_batch() & {
         const ::tapline_packet *packets = nullptr;
         std::size_t count = 0;
@@ -64,6 +66,9 @@ public:
         return found;
     }
     std::optional<::tapline_interface> interface(std::size_t index) const && = delete;
+
+    /// Ends the reader, also a call that waits for a pipe. Any thread.
+    result<void> stop() const { return detail::done(detail::call(&::tapline_reader_stop, handle_.get())); }
 
 private:
     explicit reader(::tapline_reader *raw) : handle_(raw) {}

@@ -116,4 +116,10 @@ private:
 
 }  // namespace tapline
 
+// The cursor belongs to the capture, and not to the range.
+template <>
+inline constexpr bool std::ranges::enable_view<tapline::packets> = true;
+template <>
+inline constexpr bool std::ranges::enable_borrowed_range<tapline::packets> = true;
+
 #endif

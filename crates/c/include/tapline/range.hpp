@@ -94,4 +94,10 @@ private:
 
 }  // namespace tapline
 
+// As of std::span: a copy costs nothing, and iterators do not need the range.
+template <class View, class Raw>
+inline constexpr bool std::ranges::enable_view<tapline::lent_range<View, Raw>> = true;
+template <class View, class Raw>
+inline constexpr bool std::ranges::enable_borrowed_range<tapline::lent_range<View, Raw>> = true;
+
 #endif

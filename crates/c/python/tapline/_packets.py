@@ -291,8 +291,12 @@ class Reader(_Lender, Handle):
         super().__init__(opened("tapline_reader", lib.tapline_reader_open, name, given.raw))
 
     def next_batch(self):
-        """The next packets; None at the end of the file."""
+        """The next packets; None at the end of the file. Waits while a pipe has none."""
         return self._read(lib.tapline_reader_next_batch)
+
+    def stop(self):
+        """Ends the reader, also a call that waits for a pipe. Any thread."""
+        call(lib.tapline_reader_stop, self._raw)
 
     def interface(self, index=0):
         """The interface at this position, of the packets that were read so far. Before the first batch, this reads the first

@@ -65,10 +65,15 @@ static void handles(const char *name) {
     use_closed((tapline_count *)doctor, "this is a doctor handle, and not a count handle");
     FAILS(TAPLINE_STATUS_INVALID_HANDLE, "not a count handle", tapline_count_close((tapline_count *)doctor, &error));
     CHECK(tapline_doctor_finding(doctor, (size_t)-1, &found, NULL) == TAPLINE_STATUS_END);
+    FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "out_finding is null", tapline_doctor_finding(doctor, 0, NULL, &error));
     OK(tapline_doctor_free(doctor, &error));
+    FAILS(TAPLINE_STATUS_INVALID_HANDLE, "has been closed", tapline_doctor_free(doctor, &error));
+    OK(tapline_doctor_free(NULL, &error));
     FAILS(TAPLINE_STATUS_INVALID_HANDLE, "has been closed", tapline_doctor_finding(doctor, 0, &found, &error));
     FAILS(TAPLINE_STATUS_INVALID_HANDLE, "the doctor handle is null", tapline_doctor_finding(NULL, 0, &found, &error));
     FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "not UTF-8", tapline_doctor_examine("\xff", &doctor, &error));
+    FAILS(TAPLINE_STATUS_NOT_FOUND, "nowhere0", tapline_doctor_examine("nowhere0", &doctor, &error));
+    FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "out_doctor is null", tapline_doctor_examine(NULL, NULL, &error));
 
     OK(tapline_count_close(counter, &error));
     use_closed(counter, "has been closed");

@@ -1,4 +1,5 @@
 /* memory: what needs more memory than there is fails, and does not end the process. */
+#define _GNU_SOURCE
 #include "limit.h"
 
 static void queues(void) {
@@ -52,6 +53,33 @@ static tapline_status add_route(tapline_netlink *netlink, const char *begin, con
         tapline_netlink_change(netlink, ADD, ROUTE, JSON, text, length + strlen(end), error);
     free(text);
     return status;
+}
+
+/* A file has a packet of USB, which may be that large. It is read into memory, and then copied. */
+static void readers(void) {
+    enum { PACKET_BYTES = 64 * MIB };
+    char path[] = "/tmp/tapline-memory-XXXXXX";
+    const int file = mkstemp(path);
+    const uint32_t fields[] = {0xa1b2c3d4, 0x00040002, 0, 0, 0, 189, 0, 0, PACKET_BYTES, PACKET_BYTES};
+    CHECK(file >= 0 && write(file, fields, sizeof fields) == (ssize_t)sizeof fields);
+    CHECK(ftruncate(file, (off_t)sizeof fields + PACKET_BYTES) == 0 && close(file) == 0);
+    const uint64_t spares[] = {24, 120, 400};
+    const char *const texts[] = {"the input cannot be read", "memory for a packet of 67108864 bytes"};
+    for (size_t at = 0; at < 3; at++) {
+        tapline_reader *reader = NULL;
+        const tapline_packet *packets = NULL;
+        size_t count = 0;
+        OK(tapline_reader_open(path, NULL, &reader, &error));
+        limit_memory(spares[at] * MIB);
+        if (at < 2) {
+            NO_MEMORY(texts[at], tapline_reader_next_batch(reader, &packets, &count, &error));
+        } else {
+            OK(tapline_reader_next_batch(reader, &packets, &count, &error));
+            CHECK(count == 1 && packets[0].captured_len == PACKET_BYTES);
+        }
+        OK(tapline_reader_close(reader, &error));
+    }
+    CHECK(unlink(path) == 0);
 }
 
 static void objects(tapline_netlink *netlink) {
@@ -157,6 +185,7 @@ int main(void) {
     CHECK(setrlimit(RLIMIT_AS, &limit) == 0);
     queues();
     pings();
+    readers();
     tapline_netlink *netlink = NULL;
     OK(tapline_netlink_open(NULL, &netlink, &error));
     objects(netlink);

@@ -53,6 +53,7 @@ static void arguments(const char *name) {
     CHECK(tapline_capture_open(&options, &capture, &error) == TAPLINE_STATUS_SYNTAX);
     CHECK(strcmp(tapline_error_hint(error), "did you mean \"port\"?") == 0);
     CHECK(tapline_error_kernel_text(error) == NULL && tapline_error_os_error(error) == 0);
+    CHECK(tapline_error_attribute(error) == NULL);
     tapline_error_free(error);
     tapline_error_free(error);
     CHECK(tapline_error_status(error) == TAPLINE_STATUS_INVALID_HANDLE);
@@ -154,6 +155,9 @@ static void handles(const char *name) {
     FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "data is null", tapline_queue_push(queue, 0, NULL, 60, &error));
     FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "no bytes", tapline_queue_push(queue, 0, NULL, 0, &error));
     FAILS(TAPLINE_STATUS_INVALID_HANDLE, "sender handle is null", tapline_sender_transmit(NULL, queue, &error));
+    const uint8_t frame[60] = {0};
+    FAILS(TAPLINE_STATUS_INVALID_HANDLE, "sender handle is null", tapline_sender_inject(NULL, frame, sizeof frame, &error));
+    FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "no bytes", tapline_sender_inject(NULL, frame, 0, &error));
     OK(tapline_queue_free(queue, &error));
 
     tapline_writer *writer = NULL;

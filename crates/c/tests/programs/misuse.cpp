@@ -445,6 +445,8 @@ void values()
     CHECK(throws([none] { return net::Interface(none); }));
     CHECK(throws([] { return net::IpAddress(std::string("192.0.2.1\0x", 11)); }));
     CHECK(!net::Prefix::parse(std::string_view("192.0.2.1\0x", 11)));
+    CHECK(!net::IpAddress::parse(std::string_view("192.0.2.1\0x", 11)) && !net::Prefix::parse(none) && !net::MacAddress::parse(none));
+    CHECK(net::IpAddress::parse(std::string("192.0.2.1")) == net::IpAddress("192.0.2.1"));
     {
         const auto kernel = net::FakeKernel::create().value();
         const auto factory = net::NetlinkFactory::open(kernel).value();

@@ -263,6 +263,16 @@ static void namespaces(void) {
     next_has(watch, "192.0.2.77", "192.0.2.78");
     OK(tapline_watch_open(home, ADDR, FIELDS, NULL, 0, &watch, &error));
     next_has(watch, "home0", "away0");
+    /* Only the one namespace has a route to the address. */
+    static const char *const query = "{\"to\":\"192.0.2.77\"}";
+    tapline_list *route = NULL;
+    const uint8_t *start = NULL;
+    size_t length = 0;
+    OK(tapline_netlink_lookup(home, JSON, bytes(query), strlen(query), &route, &error));
+    OK(tapline_list_bytes(route, &start, &length, &error));
+    CHECK(memmem(start, length, "192.0.2.77", 10) != NULL);
+    OK(tapline_list_free(route, &error));
+    CHECK(tapline_netlink_lookup(away, JSON, bytes(query), strlen(query), &route, NULL) < 0);
     OK(tapline_netlink_close(away, &error));
     OK(tapline_netlink_close(home, &error));
 }

@@ -38,6 +38,11 @@ static_assert(lends_figures<tapline::counter &> && !lends_figures<tapline::count
 static_assert(lends_intervals<tapline::counter &> && !lends_intervals<tapline::counter>);
 static_assert(lends_instructions<tapline::filter &> && !lends_instructions<tapline::filter>);
 
+// Views do not refer to a range that may be gone, and algorithms return iterators of a temporary one.
+static_assert(std::ranges::view<tapline::batch> && std::ranges::borrowed_range<tapline::batch>);
+static_assert(std::ranges::view<tapline::ping_events> && std::ranges::borrowed_range<tapline::ping_events>);
+static_assert(std::ranges::view<tapline::packets> && std::ranges::borrowed_range<tapline::packets>);
+
 /// The lengths of what a range gives.
 template <class Range>
 std::vector<std::size_t> lengths(Range &&range)

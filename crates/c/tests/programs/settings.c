@@ -1,5 +1,7 @@
 /* settings JOB KEY=VALUE …: a job with any of its options. */
 #define _GNU_SOURCE
+#include <pthread.h>
+
 #include "words.h"
 
 /* Prints the position of the interface and the length of each packet, and then the accounts. */
@@ -109,6 +111,9 @@ static void send_packets(char **words) {
     for (uint64_t at = 0; at < number(words, "count"); at++) {
         OK(tapline_queue_push(queue, start_ns + at * number(words, "gap_ns"), frame, number(words, "bytes"), &error));
     }
+    if (number(words, "inject") != 0) {
+        OK(tapline_sender_inject(sender, frame, number(words, "bytes"), &error));
+    }
     OK(tapline_sender_transmit(sender, queue, &error));
     OK(tapline_queue_free(queue, &error));
     const uint64_t end_ns = monotonic_ns();
@@ -166,7 +171,10 @@ static void ping(char **words) {
         }
         printf("%s %s\n", name == NULL ? "-" : name, target.address);
     }
+    tapline_ping_stats before = {.size = sizeof before};
+    OK(tapline_ping_stats_read(ping, &before, &error));
     OK(tapline_ping_finish(ping, &all, &error));
+    CHECK(before.sent == all.sent && before.received == all.received && before.lost == all.lost);
     printf("%llu sent, %llu received, %s\n", (unsigned long long)all.sent, (unsigned long long)all.received,
            target.rtt_p50_ns == TAPLINE_UNKNOWN ? "no quantiles" : "quantiles");
 }
@@ -254,6 +262,32 @@ static void copy(char **words) {
     printf("%llu written\n", (unsigned long long)written);
 }
 
+static void *stop_reader(void *reader) {
+    wait_for_input();
+    OK(tapline_reader_stop(reader, &error));
+    return NULL;
+}
+
+/* Prints the number of packets of each batch. The end of the input ends a call that waits. */
+static void live(char **words) {
+    const tapline_reader_options options = {.size = sizeof options, .filter = text(words, "filter")};
+    tapline_reader *reader = NULL;
+    OK(tapline_reader_open(text(words, "from"), &options, &reader, &error));
+    pthread_t stopping;
+    CHECK(pthread_create(&stopping, NULL, stop_reader, reader) == 0);
+    tapline_status status = TAPLINE_STATUS_OK;
+    while (status == TAPLINE_STATUS_OK) {
+        const tapline_packet *packets = NULL;
+        size_t count = 0;
+        OK(status = tapline_reader_next_batch(reader, &packets, &count, &error));
+        printf("%zu packets\n", count);
+        fflush(stdout);
+    }
+    CHECK(pthread_join(stopping, NULL) == 0);
+    OK(tapline_reader_close(reader, &error));
+    FAILS(TAPLINE_STATUS_INVALID_HANDLE, "has been closed", tapline_reader_stop(reader, &error));
+}
+
 int main(int count, char **words) {
     CHECK(count >= 2);
     const char *const job = words[1];
@@ -268,6 +302,8 @@ int main(int count, char **words) {
         count_packets(words);
     } else if (strcmp(job, "copy") == 0) {
         copy(words);
+    } else if (strcmp(job, "live") == 0) {
+        live(words);
     } else {
         files(words);
     }

@@ -1,6 +1,7 @@
 // settings JOB KEY=VALUE …: a job with any of its options.
 #include <chrono>
 #include <string>
+#include <thread>
 
 #include <tapline/capture.hpp>
 #include <tapline/count.hpp>
@@ -128,6 +129,9 @@ void send_packets(char **words)
         const auto time_ns = static_cast<std::int64_t>(start_ns + at * number(words, "gap_ns"));
         queue.push(bytes.first(number(words, "bytes")), std::chrono::nanoseconds(time_ns)).value();
     }
+    if (number(words, "inject") != 0) {
+        sender.inject(bytes.first(number(words, "bytes"))).value();
+    }
     sender.transmit(queue).value();
     CHECK(options.rate_unit != TAPLINE_RATE_ABSOLUTE || monotonic_ns() >= start_ns);
     const auto stats = sender.finish().value();
@@ -178,7 +182,9 @@ void ping(char **words)
         }
         std::printf("%s %s\n", name.value_or("-").c_str(), named->address.c_str());
     }
+    const auto before = pinger.stats().value();
     const auto all = pinger.finish().value();
+    CHECK(before.sent == all.sent && before.received == all.received && before.lost == all.lost);
     std::printf("%llu sent, %llu received, %s\n", static_cast<ull>(all.sent), static_cast<ull>(all.received),
                 target->rtt_p50 ? "quantiles" : "no quantiles");
 }
@@ -250,6 +256,23 @@ void copy(char **words)
     std::printf("%llu written\n", static_cast<ull>(writer.close().value()));
 }
 
+/// Prints the number of packets of each batch. The end of the input ends a call that waits.
+void live(char **words)
+{
+    auto reader = tapline::reader::open(text(words, "from"), {.filter = name_of(words, "filter").value_or("")}).value();
+    std::thread stopping([&reader] {
+        wait_for_input();
+        reader.stop().value();
+    });
+    for (bool is_end = false; !is_end;) {
+        const auto batch = reader.next_batch().value();
+        is_end = batch.is_end();
+        std::printf("%zu packets\n", batch.size());
+        std::fflush(stdout);
+    }
+    stopping.join();
+}
+
 }  // namespace
 
 int main(int count, char **words)
@@ -267,6 +290,8 @@ int main(int count, char **words)
         count_packets(words);
     } else if (job == "copy") {
         copy(words);
+    } else if (job == "live") {
+        live(words);
     } else {
         files(words);
     }

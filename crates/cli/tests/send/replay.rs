@@ -257,14 +257,17 @@ fn a_signal_ends_it_while_a_pipe_gives_no_packets() {
 fn packets_of_a_pipe_are_sent_when_it_pauses() {
     for threads in ["", "--threads 2"] {
         let scene = Scene::new();
-        let path = file(&scene, "frames.pcap", &frames(3, 60));
+        // The last is not to be sent.
+        let wanted = [frames(3, 60), vec![frame(9, 70)]].concat();
+        let path = file(&scene, "frames.pcap", &wanted);
         let content = fs::read(path).expect("the file");
         let (reader, mut writer) = std::io::pipe().expect("a pipe");
         writer.write_all(&content).expect("room");
         // The beginning of another packet.
         writer.write_all(&content[24..50]).expect("room");
         let before = arrived(&scene.right);
-        let mut command = tapline(&scene.left, &format!("send -i left0 -r - {threads} --json"));
+        let line = format!("send -i left0 -r - {threads} --json less 60");
+        let mut command = tapline(&scene.left, &line);
         command.stdin(reader);
         let mut running = spawn_with_input(command);
         lab::wait::until("the packets arrive", || arrived(&scene.right) == before + 3);

@@ -495,6 +495,7 @@ static void refusals(const char *interface)
 
 /* The account beyond libpcap's, where the library has it. */
 #ifdef ACCOUNT
+#include <stddef.h>
 #include <tapline_pcap.h>
 static void account(const char *interface)
 {
@@ -514,6 +515,20 @@ static void account(const char *interface)
     printf("received %lu delivered %lu filtered %lu waiting %lu lost %lu\n", (unsigned long)now.received,
            (unsigned long)now.delivered, (unsigned long)now.filtered, (unsigned long)now.waiting,
            (unsigned long)(now.lost_nic + now.lost_driver + now.lost_ring + now.lost_reader));
+    /* Accounts of a newer and of an older header. */
+    struct {
+        struct tapline_pcap_account known;
+        uint64_t more;
+    } newer = {.known = {.size = sizeof newer}, .more = 7};
+    check(tapline_pcap_account_read(handle, (struct tapline_pcap_account *)(void *)&newer) == 0, "newer");
+    check(newer.known.size == sizeof newer && newer.known.delivered == now.delivered && newer.more == 0, "newer");
+    struct tapline_pcap_account older = {.size = offsetof(struct tapline_pcap_account, filtered), .filtered = 7};
+    check(tapline_pcap_account_read(handle, &older) == 0, "older");
+    check(older.delivered == now.delivered && older.filtered == 7, "older");
+    for (older.size = 0; older.size < 24; older.size += 12) {
+        check(tapline_pcap_account_read(handle, &older) == PCAP_ERROR, "a size that no account has");
+        check(strstr(pcap_geterr(handle), "no version") != NULL, "its text");
+    }
 }
 #endif
 

@@ -5,6 +5,8 @@ use std::io::{self, Read};
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
+use rustix::io::Errno;
+
 use super::error::{ErrorKind, Location, ReadError};
 
 /// Default size of the buffer. It grows only for a longer block.
@@ -264,8 +266,10 @@ impl Input {
         while self.filled < need && !self.ended {
             if self.filled == self.buffer.len() {
                 let most = need.max(self.buffer_bytes);
-                self.buffer
-                    .resize((self.filled * 2).clamp(self.buffer_bytes, most), 0);
+                let bytes = (self.filled * 2).clamp(self.buffer_bytes, most);
+                let reserved = self.buffer.try_reserve_exact(bytes - self.filled);
+                reserved.map_err(|_| Errno::NOMEM)?;
+                self.buffer.resize(bytes, 0);
             }
             let room = (self.buffer.len() - self.filled).min(self.request_bytes);
             let read = match &mut self.from {

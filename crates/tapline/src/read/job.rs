@@ -46,6 +46,16 @@ const TICK_WAIT: Timespec = Timespec {
 /// Items between two updates of the progress.
 const PROGRESS_ITEMS: u32 = 4096;
 
+/// What became of an item.
+enum Step {
+    /// It is a selected packet.
+    Selected,
+    /// It is something else.
+    PassedOver,
+    /// There is none: all inputs have been read, the limit is reached, or the job is stopped.
+    End,
+}
+
 /// An open read job. Made by [`ReadBuilder::open`](super::ReadBuilder::open).
 ///
 /// Packets come one by one from [`Self::next`], or all at once from [`Self::run`] and
@@ -140,43 +150,76 @@ impl Read {
     )]
     pub fn next(&mut self) -> Result<Option<Packet<'_>>, ReadError> {
         loop {
-            if self.counts.selected == self.limit || self.stop.is_stopped() {
-                return Ok(None);
-            }
-            if self.counts.received.is_multiple_of(PROGRESS_ITEMS.into()) {
-                self.progress.shown.store(
-                    self.inputs.offset(),
-                    self.counts.received,
-                    self.counts.selected,
-                );
-            }
-            match self.inputs.next_item() {
-                Ok(Some(Item::Packet(packet))) => {
-                    self.counts.received += 1;
-                    if self.selection.matcher().accepts(&packet) {
-                        break;
-                    }
-                }
-                Ok(Some(Item::Interface { interface, .. })) => {
-                    self.selection.add_interface(interface)?;
-                    self.interfaces.push(interface.clone());
-                }
-                Ok(Some(_)) => {}
-                Ok(None) => {
-                    self.is_complete = true;
-                    return Ok(None);
-                }
-                // A stop ends streams in the middle of a packet.
-                Err(_) if self.stop.check() => return Ok(None),
-                Err(error) => {
-                    note(&mut self.input_summaries, &error);
-                    return Err(error.into());
-                }
+            match self.step()? {
+                Step::Selected => return Ok(self.lend_selected()),
+                Step::PassedOver => {}
+                Step::End => return Ok(None),
             }
         }
+    }
+
+    /// As [`Self::next`], for a reader that gathers packets: also returns `None` where [`Self::next`] would wait for a pipe.
+    ///
+    /// Waits for a compressed pipe nevertheless, because it is not known what has arrived there.
+    ///
+    /// # Errors
+    /// As [`Self::next`].
+    pub fn next_ready(&mut self) -> Result<Option<Packet<'_>>, ReadError> {
+        while !self.must_wait() {
+            match self.step()? {
+                Step::Selected => return Ok(self.lend_selected()),
+                Step::PassedOver => {}
+                Step::End => break,
+            }
+        }
+        Ok(None)
+    }
+
+    /// Reads the next item.
+    #[inline]
+    fn step(&mut self) -> Result<Step, ReadError> {
+        if self.counts.selected == self.limit || self.stop.is_stopped() {
+            return Ok(Step::End);
+        }
+        if self.counts.received.is_multiple_of(PROGRESS_ITEMS.into()) {
+            self.progress.shown.store(
+                self.inputs.offset(),
+                self.counts.received,
+                self.counts.selected,
+            );
+        }
+        match self.inputs.next_item() {
+            Ok(Some(Item::Packet(packet))) => {
+                self.counts.received += 1;
+                if self.selection.matcher().accepts(&packet) {
+                    return Ok(Step::Selected);
+                }
+            }
+            Ok(Some(Item::Interface { interface, .. })) => {
+                self.selection.add_interface(interface)?;
+                self.interfaces.push(interface.clone());
+            }
+            Ok(Some(_)) => {}
+            Ok(None) => {
+                self.is_complete = true;
+                return Ok(Step::End);
+            }
+            // A stop ends streams in the middle of a packet.
+            Err(_) if self.stop.check() => return Ok(Step::End),
+            Err(error) => {
+                note(&mut self.input_summaries, &error);
+                return Err(error.into());
+            }
+        }
+        Ok(Step::PassedOver)
+    }
+
+    /// Lends the packet that [`Self::step`] has selected.
+    #[inline]
+    fn lend_selected(&mut self) -> Option<Packet<'_>> {
         self.counts.selected += 1;
         let packet = self.inputs.last_packet();
-        Ok(packet.map(|packet| self.snaplen.packet(packet).into()))
+        packet.map(|packet| self.snaplen.packet(packet).into())
     }
 
     /// Whether [`Self::next`] may have to wait for a stream.

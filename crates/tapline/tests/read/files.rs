@@ -1,9 +1,11 @@
 //! Reading capture files with the library.
 
 use std::convert::Infallible;
+use std::io::Write;
 use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 
+use tapline::Packet;
 use tapline::file::write::{CaptureFileOptions, Output};
 use tapline::read::{ReadBuilder, ReadError, ReadSummary};
 
@@ -85,17 +87,48 @@ fn a_failed_consumer_and_impossible_selections_are_errors() {
     assert_eq!(names.to_string(), "no interface is called eth7");
 }
 
+/// The header of a pcap file of Ethernet frames.
+fn file_header() -> Vec<u8> {
+    let words = [0xa1b2_c3d4_u32, 0x0004_0002, 0, 0, 65_535, 1];
+    words.map(u32::to_ne_bytes).as_flattened().to_vec()
+}
+
+/// A frame of this length in a pcap file.
+fn record(second: u32, bytes: u32) -> Vec<u8> {
+    let words = [second, 0, bytes, bytes];
+    let mut record = words.map(u32::to_ne_bytes).as_flattened().to_vec();
+    record.resize(record.len() + bytes as usize, 0xff);
+    record
+}
+
+#[test]
+fn what_has_arrived_in_a_pipe_is_lent_before_more_arrives() {
+    let (input, mut pipe) = std::io::pipe().expect("a pipe");
+    let arrived = [file_header(), record(1, 60), record(2, 60), record(3, 70)].concat();
+    pipe.write_all(&arrived).expect("room");
+    let builder = ReadBuilder::new().stream("pipe", input).filter("less 65");
+    let mut read = builder.expect("a filter").open().expect("opened");
+    let second = |packet: Option<Packet<'_>>| {
+        packet.map(|packet| packet.time().as_nanos().expect("a time") / 1_000_000_000)
+    };
+    assert_eq!(second(read.next().expect("read")), Some(1));
+    assert_eq!(second(read.next_ready().expect("read")), Some(2));
+    // The third is not selected, and the fourth has not arrived.
+    assert_eq!(second(read.next_ready().expect("read")), None);
+    pipe.write_all(&record(4, 60)).expect("room");
+    assert_eq!(second(read.next().expect("read")), Some(4));
+    assert_eq!(second(read.next_ready().expect("read")), None);
+    drop(pipe);
+    assert_eq!(second(read.next().expect("read")), None);
+}
+
 #[test]
 fn the_progress_follows_the_packets() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("frames.pcap");
-    let mut file: Vec<u8> = Vec::new();
-    for word in [0xa1b2_c3d4_u32, 0x0004_0002, 0, 0, 65_535, 1] {
-        file.extend(word.to_ne_bytes());
-    }
+    let mut file = file_header();
     for second in 0..5000_u32 {
-        file.extend([second, 0, 60, 60].map(u32::to_ne_bytes).as_flattened());
-        file.extend([0xff; 60]);
+        file.extend(record(second, 60));
     }
     std::fs::write(&path, &file).expect("room");
     let mut read = tapline::read(path).open().expect("opened");

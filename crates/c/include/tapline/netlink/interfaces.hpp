@@ -51,6 +51,8 @@ struct Event {
     std::optional<Info> object;
     /// The state before, for CHANGED.
     std::optional<Info> before;
+
+    bool operator==(const Event &) const = default;
 };
 
 /// `added LinkInfo{…}`, `changed LinkInfo{…} to LinkInfo{…}`, `removed LinkInfo{…}` or `overrun`.
@@ -229,6 +231,7 @@ struct ItemResult {
     Boxed<tapline::error> error;
 
     explicit operator bool() const { return state == TAPLINE_ITEM_STATE_DONE; }
+    bool operator==(const ItemResult &) const = default;
 };
 
 /// Makes the objects through which the network is configured. They share one socket for each netlink protocol, of which
@@ -258,6 +261,8 @@ struct FailedItem {
     /// Its number, counted from 0.
     std::size_t number = 0;
     ItemResult result;
+
+    bool operator==(const FailedItem &) const = default;
 };
 
 /// Carries out changes while they are added, a few hundred at a time: they stay in the caches of the CPU, and the memory

@@ -129,6 +129,11 @@ public:
         }
         return std::nullopt;
     }
+    static std::optional<IpAddress> parse(std::string_view text)
+    {
+        const std::string address(text);
+        return parse(detail::whole(address));
+    }
     /// An IPv4 address from a number in host byte order.
     static constexpr IpAddress v4(std::uint32_t number)
     {
@@ -193,14 +198,17 @@ struct Prefix {
     Prefix(const char *text) : Prefix(parsed(detail::notNull(text))) {}
     Prefix(const std::string &text) : Prefix(parsed(text)) {}
 
+    static std::optional<Prefix> parse(const char *text)
+    {
+        return text == nullptr ? std::nullopt : parse(std::string_view(text));
+    }
     static std::optional<Prefix> parse(std::string_view text)
     {
         if (text == "default") {
             return Prefix();
         }
         const auto slash = text.find('/');
-        const std::string address(text.substr(0, slash));
-        const auto ip = IpAddress::parse(detail::whole(address));
+        const auto ip = IpAddress::parse(text.substr(0, slash));
         if (!ip) {
             return std::nullopt;
         }
@@ -247,6 +255,10 @@ public:
     MacAddress(const char *text) : MacAddress(parsed(detail::notNull(text))) {}
     MacAddress(const std::string &text) : MacAddress(parsed(text)) {}
 
+    static std::optional<MacAddress> parse(const char *text)
+    {
+        return text == nullptr ? std::nullopt : parse(std::string_view(text));
+    }
     static std::optional<MacAddress> parse(std::string_view text)
     {
         MacAddress mac;

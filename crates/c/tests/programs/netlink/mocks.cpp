@@ -125,6 +125,20 @@ TEST(Mocks, OfAFactoryExpectBatchesByTheirChanges)
     EXPECT_EQ(factory.run(batch(7), TAPLINE_ON_ERROR_UNDO).value().size(), 2u);
 }
 
+TEST(Mocks, ExpectEventsAndResultsByTheirValues)
+{
+    const auto link = LinkInfo().setName("eth7");
+    const auto event = [&](tapline_watch_event kind) { return Event<LinkInfo>{kind, link, {}}; };
+    EXPECT_EQ(event(TAPLINE_WATCH_EVENT_ADDED), event(TAPLINE_WATCH_EVENT_ADDED));
+    EXPECT_NE(event(TAPLINE_WATCH_EVENT_ADDED), event(TAPLINE_WATCH_EVENT_REMOVED));
+    EXPECT_NE(event(TAPLINE_WATCH_EVENT_CHANGED), (Event<LinkInfo>{TAPLINE_WATCH_EVENT_CHANGED, link, link}));
+    const ItemResult failed{TAPLINE_ITEM_STATE_FAILED, refused()};
+    EXPECT_EQ(failed, (ItemResult{TAPLINE_ITEM_STATE_FAILED, refused()}));
+    EXPECT_NE(failed, (ItemResult{TAPLINE_ITEM_STATE_FAILED, {}}));
+    EXPECT_EQ((FailedItem{3, failed}), (FailedItem{3, failed}));
+    EXPECT_NE((FailedItem{3, failed}), (FailedItem{4, failed}));
+}
+
 testing::Matcher<const Batch &> hasSize(std::size_t size) { return testing::Property(&Batch::size, size); }
 
 TEST(RunningBatch, DoesNotRepeatChangesAfterAnException)

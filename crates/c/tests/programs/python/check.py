@@ -366,6 +366,21 @@ def failed_capture():
         raise AssertionError("no error")
 
 
+def ending_a_pipe():
+    """Packets of a pipe are read when they arrive. Another thread may stop the reader while this one waits."""
+    output, pipe = os.pipe()
+    header = struct.pack("=IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1)
+    os.write(pipe, header + struct.pack("=4I", 0, 0, 60, 60) + bytes(60))
+    with tapline.Reader(f"/dev/fd/{output}") as reader:
+        assert len(reader.next_batch()) == 1
+        stopper = threading.Timer(0, reader.stop)
+        stopper.start()
+        assert reader.next_batch() is None
+        stopper.join()
+    os.close(output)
+    os.close(pipe)
+
+
 def misuse():
     """Wrong use is an exception, and never a crash."""
     fails("NOT_FOUND", "nowhere0", tapline.Capture, "nowhere0")
@@ -409,6 +424,7 @@ def misuse():
     raises(ValueError, tapline.Netlink, fake=closed)
     ending_while_in_use()
     ending_while_waiting()
+    ending_a_pipe()
     failed_capture()
     for _ in range(1000):
         tapline.Filter("udp")

@@ -235,15 +235,20 @@ where
         let mut unchanged = is_changed.then(SendQueue::default);
         let mut is_at_end = false;
         while !queue.is_full() {
-            if !queue.is_empty() && job.must_wait() {
-                // The packets of a live stream are sent when it pauses.
-                break;
-            }
-            let packet = match job.next() {
+            let is_first = queue.is_empty();
+            let next = if is_first {
+                job.next()
+            } else {
+                job.next_ready()
+            };
+            let packet = match next {
                 Ok(Some(packet)) => packet,
                 Ok(None) => {
-                    is_at_end = true;
-                    self.failed = (self.packets == 0).then_some(ReplayError::Empty);
+                    // The packets of a live stream are sent when it pauses.
+                    is_at_end = is_first || !job.must_wait();
+                    if is_at_end {
+                        self.failed = (self.packets == 0).then_some(ReplayError::Empty);
+                    }
                     break;
                 }
                 Err(error) => {
