@@ -37,6 +37,8 @@ pub(super) struct HopTable {
     numbers: HashMap<IpAddr, u32>,
     /// Maximum number of hops.
     most: u32,
+    /// Where [`next_missing`](Self::next_missing) continues: for neighbours that are not silent, and for those that are.
+    next_missing: [usize; 2],
 }
 
 impl HopTable {
@@ -47,6 +49,7 @@ impl HopTable {
             free: Vec::new(),
             numbers: HashMap::new(),
             most,
+            next_missing: [0; 2],
         }
     }
 
@@ -80,6 +83,28 @@ impl HopTable {
 
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Hop> {
         self.hops.iter_mut()
+    }
+
+    /// Up to `most` hops that are not listed, in turn: those whose neighbour did not answer the last time (`is_silent`), or the
+    /// others.
+    pub fn next_missing(&mut self, is_silent: bool, most: usize) -> Vec<u32> {
+        let count = self.hops.len();
+        let next = &mut self.next_missing[usize::from(is_silent)];
+        let first = *next;
+        let in_turn = (0..count).map(|at| (first + at) % count);
+        let is_due = |at: &usize| {
+            let hop = &self.hops[*at];
+            !hop.is_listed && hop.error.is_some() == is_silent
+        };
+        let found: Vec<u32> = in_turn
+            .filter(is_due)
+            .take(most)
+            .map(|at| at as u32)
+            .collect();
+        if let Some(last) = found.last() {
+            *next = *last as usize + 1;
+        }
+        found
     }
 
     /// The first hop of a neighbour.
@@ -257,6 +282,37 @@ mod tests {
                 Some(numbers[gone])
             );
         }
+    }
+
+    /// Of 100 hops, two have not answered: they do not wait until all others had their turn.
+    #[test]
+    fn silent_neighbours_are_asked_for_again_before_the_others() {
+        let mut table = HopTable::new(200);
+        for number in 0..100 {
+            let number = table.add(address(number), address(200), false);
+            let number = number.expect("room");
+            let hop = table.get_mut(number).expect("it was added");
+            if [30, 70].contains(&number) {
+                hop.error = Some(libc::EHOSTUNREACH);
+            } else {
+                hop.mac = Some(MacAddress([2, 0, 0, 0, 0, 1]));
+            }
+        }
+        let mut others = Vec::new();
+        for _ in 0..7 {
+            assert_eq!(table.next_missing(true, 8), [30, 70]);
+            others.extend(table.next_missing(false, 14));
+        }
+        others.sort_unstable();
+        let expected = (0..100_u32).filter(|number| ![30, 70].contains(number));
+        assert_eq!(others, expected.collect::<Vec<_>>());
+        // One at a time, they take turns.
+        let one = [0; 4].map(|_: u32| table.next_missing(true, 1)[0]);
+        assert_eq!(one, [30, 70, 30, 70]);
+        // One that the kernel knows has no turn.
+        table.get_mut(30).expect("a hop").is_listed = true;
+        assert_eq!(table.next_missing(true, 8), [70]);
+        assert!(HopTable::new(1).next_missing(true, 8).is_empty());
     }
 
     /// Temporary hops have numbers beyond the table.

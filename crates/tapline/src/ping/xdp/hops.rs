@@ -63,8 +63,6 @@ pub(super) struct NextHops {
     reaches_some: bool,
     /// Whether on-link targets are so few that their entries may stay in the kernel's table.
     keeps_on_link: bool,
-    /// Where the search for unresolved hops continues.
-    next_missing: usize,
     /// A hop that was resolved when somebody asked for one.
     resolved: u32,
     /// Whether some hops may have to be resolved or confirmed.
@@ -90,7 +88,6 @@ impl NextHops {
             lent: Vec::new(),
             reaches_some: false,
             keeps_on_link: true,
-            next_missing: 0,
             resolved: 0,
             has_unconfirmed: false,
         };
@@ -353,20 +350,20 @@ impl NextHops {
         self.has_unconfirmed = hops.any(|hop| !hop.is_listed || hop.is_stale);
     }
 
+    /// Asks again for neighbours that the kernel does not know. Those that did not answer the last time have half of the turns:
+    /// no probe is sent to them until they do.
     fn ask_again(&mut self) {
         let count = self.hops.len() as usize;
-        let in_turn = (0..count).map(|at| (self.next_missing + at) % count);
-        let is_missing = |at: &u32| self.hops.get(*at).is_some_and(|hop| !hop.is_listed);
-        let missing = in_turn.map(|at| at as u32).filter(is_missing);
         let most = (count / ASKED_AGAIN_PART).clamp(*ASKED_AGAIN.start(), *ASKED_AGAIN.end());
-        let missing: Vec<u32> = missing.take(most).collect();
+        let mut missing = self.hops.next_missing(true, most / 2);
+        let left = most - missing.len();
+        missing.extend(self.hops.next_missing(false, left));
         for at in missing {
             if let Some(hop) = self.hops.get(at) {
                 let is_kept = hop.is_gateway || self.keeps_on_link;
                 self.neighbours
                     .request(hop.address, is_kept, hop.is_gateway);
             }
-            self.next_missing = at as usize + 1;
         }
     }
 
