@@ -71,7 +71,8 @@ impl XdpEngine {
         Ok(())
     }
 
-    /// Whether probes wait for the interface or their routes. Asks the kernel whether the interface is up, once for each `now_ns`.
+    /// Whether probes wait for the interface or their routes. Asks the kernel whether the interface is up, and in a sweep whether
+    /// routes are left, once for each `now_ns`.
     pub(super) fn waits_for_link(&mut self, now_ns: u64) -> bool {
         if self.link.checked_ns != now_ns {
             self.link.checked_ns = now_ns;
@@ -81,9 +82,27 @@ impl XdpEngine {
             if self.follow_link(now_ns).is_err() {
                 return true;
             }
+            self.follow_lost_route(now_ns);
         }
         let outage = &self.link.outage;
         outage.is_held() || outage.is_recovering(now_ns)
+    }
+
+    /// Lets a sweep wait if the route to the latest target that it has reached is gone: an address or a gateway of the interface may
+    /// be about to be replaced. It goes on once routes lead to some of its targets.
+    fn follow_lost_route(&mut self, now_ns: u64) {
+        let Some(target) = self.latest_reached else {
+            return;
+        };
+        let targets = self.prober.targets();
+        let address = targets.address(target);
+        let source = address.and_then(|address| self.hops.source(targets, target, address));
+        if source.is_none() {
+            // The next loss is noticed after another target is reached.
+            self.latest_reached = None;
+            self.link.outage.note_down(now_ns);
+            self.pass.is_due = true;
+        }
     }
 
     /// Limits the rate once the interface has become an uplink.
