@@ -60,7 +60,7 @@ impl<'a> FpingStyle<'a> {
             let figures = PingFigures::of_target(statistics, target);
             let counts = figures.counts;
             let percent = figures.loss_percent();
-            let loss = percent.map_or("-".to_owned(), |percent| format!("{percent:.0}%"));
+            let loss = percent.map_or("-".to_owned(), whole_percent);
             let (name, sent, received) = (name(target), counts.sent, counts.received);
             write!(
                 out,
@@ -112,6 +112,14 @@ impl<'a> FpingStyle<'a> {
         write!(out, "{}, ", span(summary.duration))?;
         account::sources(out, summary)
     }
+}
+
+/// A percentage without its decimals, as fping prints it: 100 % only if nothing was received.
+///
+/// # Source
+/// `print_per_system_stats`, src/fping.c of fping.
+fn whole_percent(percent: f64) -> String {
+    format!("{:.0}%", percent.floor())
 }
 
 impl Reporter for FpingStyle<'_> {
@@ -176,5 +184,26 @@ impl Reporter for FpingStyle<'_> {
             distribution::text(&mut out, end.summary.statistics.histogram())?;
         }
         out.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tapline::ping::ProbeCounts;
+
+    /// The formula of fping, in whole numbers.
+    #[test]
+    fn percentages_are_those_of_fping() {
+        for sent in 1..500_u64 {
+            for received in 0..=sent {
+                let mut counts = ProbeCounts::default();
+                (counts.sent, counts.received) = (sent, received);
+                counts.lost = sent - received;
+                let percent = figures::loss_percent(&counts).expect("some were sent");
+                let expected = format!("{}%", (sent - received) * 100 / sent);
+                assert_eq!(whole_percent(percent), expected, "{received} of {sent}");
+            }
+        }
     }
 }
