@@ -5,6 +5,10 @@ use std::net::IpAddr;
 
 use netlink::MacAddress;
 
+/// A gateway may fail to answer less often than this in a row before its MAC address is given up: while frames fill the interface, the
+/// kernel's requests are lost, too.
+const MAX_FAILURES: u8 = 3;
+
 /// A next hop: a neighbour and a source address. The hops of one neighbour form a list; the first of the list represents the neighbour.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Hop {
@@ -13,7 +17,7 @@ pub(super) struct Hop {
     pub source: IpAddr,
     /// The next hop with the same neighbour.
     pub next: Option<u32>,
-    /// The last MAC address that the kernel knew, unless the neighbour failed to answer.
+    /// The last MAC address that the kernel knew, unless the neighbour failed to answer ([`note`](Self::note)).
     pub mac: Option<MacAddress>,
     /// Why there is no MAC address, as an errno, once the kernel has given up.
     pub error: Option<i32>,
@@ -23,8 +27,27 @@ pub(super) struct Hop {
     /// Whether the kernel has to confirm the MAC address.
     pub is_stale: bool,
     pub is_gateway: bool,
+    /// How often in a row the neighbour has failed to answer.
+    failures: u8,
     /// Number of targets that use it.
     users: u32,
+}
+
+impl Hop {
+    /// Notes what the kernel knows of the neighbour: its MAC address, or an error. `keeps_gateway`: one that has answered before
+    /// keeps its address for the first failures.
+    pub fn note(&mut self, answer: Result<MacAddress, i32>, keeps_gateway: bool) {
+        match answer {
+            Ok(mac) => (self.mac, self.error, self.failures) = (Some(mac), None, 0),
+            Err(error) => {
+                self.failures = self.failures.saturating_add(1);
+                let is_known = self.is_gateway && self.mac.is_some();
+                if !(keeps_gateway && is_known && self.failures < MAX_FAILURES) {
+                    (self.mac, self.error) = (None, Some(error));
+                }
+            }
+        }
+    }
 }
 
 /// The hops by their numbers.
@@ -142,6 +165,7 @@ impl HopTable {
             is_listed: false,
             is_stale: false,
             is_gateway,
+            failures: 0,
             users: 0,
         };
         let first = self.first_of(address);
@@ -281,6 +305,31 @@ mod tests {
                 table.add(address(2), address(201), false),
                 Some(numbers[gone])
             );
+        }
+    }
+
+    /// Only gateways that have answered before, and only if that is wanted.
+    #[test]
+    fn a_gateway_keeps_its_address_for_two_failures() {
+        const MAC: MacAddress = MacAddress([2, 0, 0, 0, 0, 1]);
+        for (is_gateway, keeps_gateway, kept) in
+            [(true, true, 2), (true, false, 0), (false, true, 0)]
+        {
+            let mut table = HopTable::new(1);
+            let number = table.add(address(1), address(200), is_gateway);
+            let hop = table.get_mut(number.expect("room")).expect("it was added");
+            hop.note(Err(libc::EHOSTUNREACH), keeps_gateway);
+            assert_eq!((hop.mac, hop.error), (None, Some(libc::EHOSTUNREACH)));
+            // Each answer begins anew.
+            for _ in 0..2 {
+                hop.note(Ok(MAC), keeps_gateway);
+                for _ in 0..kept {
+                    hop.note(Err(libc::EHOSTUNREACH), keeps_gateway);
+                    assert_eq!((hop.mac, hop.error), (Some(MAC), None));
+                }
+            }
+            hop.note(Err(libc::EHOSTUNREACH), keeps_gateway);
+            assert_eq!((hop.mac, hop.error), (None, Some(libc::EHOSTUNREACH)));
         }
     }
 

@@ -289,6 +289,8 @@ impl NextHops {
         mut set: impl FnMut(u32, MacAddress, IpAddr),
         mut tell: impl FnMut(IpAddr, Result<MacAddress, i32>),
     ) {
+        // A sweep probes its targets once: what is refused meanwhile would stay so.
+        let is_single = self.is_single;
         let hops = &mut self.hops;
         let has_unconfirmed = &mut self.has_unconfirmed;
         self.neighbours.follow(now_ns, is_held, |address, update| {
@@ -310,7 +312,7 @@ impl NextHops {
             {
                 let before = hop.mac;
                 if let Some(answer) = answer {
-                    (hop.mac, hop.error) = (answer.ok(), answer.err());
+                    hop.note(answer, is_single);
                 }
                 if let Some(mac) = hop.mac.filter(|mac| before != Some(*mac)) {
                     set(number, mac, hop.source);
