@@ -45,7 +45,10 @@ impl<'a> FpingStyle<'a> {
         let all = targets.indices().count();
         let shown: Vec<u32> = match only {
             Some(only) => only.to_vec(),
-            None => targets.indices().collect(),
+            None => targets
+                .indices()
+                .filter(|target| !self.is_of_other_run(statistics, *target))
+                .collect(),
         };
         let name = if self.args.numeric {
             figures::shown_address
@@ -89,6 +92,14 @@ impl<'a> FpingStyle<'a> {
         match all - count {
             0 => Ok(()),
             more => writeln!(out, "({} more targets)", grouped(more as u64)),
+        }
+    }
+
+    /// Whether a sweep that continues has not probed a target: an earlier run has, or a later one will.
+    fn is_of_other_run(&self, statistics: &Prober, target: u32) -> bool {
+        self.args.state.is_some() && {
+            let counts = statistics.counts(target);
+            counts.sent + counts.local_drops == 0
         }
     }
 
