@@ -352,14 +352,17 @@ impl NextHops {
         self.has_unconfirmed = hops.any(|hop| !hop.is_listed || hop.is_stale);
     }
 
-    /// Asks again for neighbours that the kernel does not know. Those that did not answer the last time have half of the turns:
-    /// no probe is sent to them until they do.
+    /// Asks again for neighbours that the kernel does not know. Those that did not answer the last time have half of the turns, or
+    /// what the others leave: no probe is sent to them until they answer.
     fn ask_again(&mut self) {
         let count = self.hops.len() as usize;
         let most = (count / ASKED_AGAIN_PART).clamp(*ASKED_AGAIN.start(), *ASKED_AGAIN.end());
         let mut missing = self.hops.next_missing(true, most / 2);
-        let left = most - missing.len();
-        missing.extend(self.hops.next_missing(false, left));
+        for is_silent in [false, true] {
+            let left = most - missing.len();
+            missing.extend(self.hops.next_missing(is_silent, left));
+        }
+        // One that is requested twice is queued once.
         for at in missing {
             if let Some(hop) = self.hops.get(at) {
                 let is_kept = hop.is_gateway || self.keeps_on_link;
