@@ -42,7 +42,8 @@ impl Hop {
             Err(error) => {
                 self.failures = self.failures.saturating_add(1);
                 let is_known = self.is_gateway && self.mac.is_some();
-                if !(keeps_gateway && is_known && self.failures < MAX_FAILURES) {
+                let is_kept = keeps_gateway && is_known && self.failures < MAX_FAILURES;
+                if !is_kept {
                     (self.mac, self.error) = (None, Some(error));
                 }
             }
