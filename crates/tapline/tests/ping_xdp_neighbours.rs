@@ -527,3 +527,19 @@ fn an_absent_host_does_not_fill_the_flight() {
     let sent_before = sent_before.expect("nobody answers for the other one");
     assert!(sent_before >= MANY, "{sent_before}: {summary}");
 }
+
+/// The kernel gives up the absent host after the last probe to the other one, which has its interval.
+#[test]
+fn an_absent_host_does_not_lower_the_rate() {
+    let [left, right] = resolving_pair();
+    let _pass = pass_all(&right);
+    let mut options = xdp(3);
+    options.interval = Duration::from_millis(100);
+    options.timeout = Duration::from_millis(200);
+    let summary = run(&left, &options, "10.1.0.2 10.1.0.77");
+    let total = summary.statistics.total();
+    assert_eq!((total.sent, total.local_drops), (3, 3), "{summary}");
+    assert_eq!(echoes_answered(&right)[0], 3);
+    let rate = summary.rate.expect("a rate");
+    assert!(rate.is_reached() && rate.limit.is_none(), "{rate:?}");
+}
