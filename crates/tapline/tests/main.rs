@@ -17,6 +17,7 @@ static VM: vm::Tests = vm::Tests::named(&[
     "ping_kernels::newer::",
     // Needs a kernel with VRFs.
     "ping_respond::vrf::",
+    "ping_xdp_sources::vrf::",
 ]);
 static OLDER_VM: vm::OlderTests =
     vm::OlderTests::named(&["ping_kernels::older::", "older_kernels::"]);

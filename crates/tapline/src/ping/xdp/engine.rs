@@ -28,7 +28,7 @@ use super::counters::Counters;
 use super::hop_update::{HopUpdate, REFRESH_NS, set_targets};
 use super::hops::{HopOptions, NextHops};
 use super::link_monitor::{LinkMonitor, MAX_UPLINK_PPS};
-use super::routes::is_up;
+use super::routes::{is_in_vrf, is_up};
 use super::setup::{EchoSender, EchoSetup, check, refused, require_frames, require_mtu, room};
 use super::waiting_probes::{RoutelessProbes, WaitingProbes};
 use crate::ping::changes::{TargetChanges, TargetControl};
@@ -121,6 +121,7 @@ impl XdpEngine {
         }
         let hop_options = HopOptions {
             link: link.ifindex(),
+            is_in_vrf: is_in_vrf(&link),
             source: options.source,
             pace: options.neighbours,
             is_single,

@@ -39,6 +39,7 @@ pub(super) enum NextHopState {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct HopOptions {
     pub link: IfIndex,
+    pub is_in_vrf: bool,
     /// The source of the requests of its family, if one was given.
     pub source: Option<IpAddr>,
     pub pace: NeighbourPace,
@@ -74,13 +75,14 @@ impl NextHops {
     pub fn look_up(targets: &Targets, options: HopOptions) -> Result<Self, NetlinkError> {
         let HopOptions {
             link,
+            is_in_vrf,
             source,
             pace,
             is_single,
         } = options;
         let mut hops = Self {
             link,
-            routes: Routes::open(link, source, targets.len())?,
+            routes: Routes::open(link, is_in_vrf, source, targets.len())?,
             neighbours: Neighbours::open(link, pace, !is_single)?,
             hops: HopTable::new(u32::MAX - LENT),
             added: Vec::new(),
@@ -375,6 +377,11 @@ impl NextHops {
     /// As [`Routes::read_changes`].
     pub fn read_changes(&mut self, added: impl FnMut(&Route)) -> RouteChanges {
         self.routes.read_changes(added)
+    }
+
+    /// As [`Routes::set_in_vrf`].
+    pub fn set_in_vrf(&mut self, is_in_vrf: bool) {
+        self.routes.set_in_vrf(is_in_vrf);
     }
 
     /// Looks up again the routes that may have changed, of the targets that are [assigned](Self::assign) from now on. Returns

@@ -6,7 +6,7 @@ use probe::{COOKIE_BYTES, Prober};
 use rustix::io::Errno;
 
 use super::super::link_monitor::MAX_UPLINK_PPS;
-use super::super::routes::is_up;
+use super::super::routes::{is_in_vrf, is_up};
 use super::super::setup::most_payload;
 use super::XdpEngine;
 use crate::ping::event::PingEvent;
@@ -54,6 +54,7 @@ impl XdpEngine {
             Err(_) => return Ok(()),
         };
         self.link.is_unread = false;
+        self.hops.set_in_vrf(is_in_vrf(&link));
         let payload_bytes = COOKIE_BYTES + self.prober.filler().len();
         let fits = |is_ipv6| payload_bytes <= most_payload(is_ipv6, &link);
         self.link.fits = [false, true].map(fits);
