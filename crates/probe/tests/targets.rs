@@ -220,6 +220,32 @@ fn what_is_excluded_is_no_target_whenever_it_was_said() {
     assert_eq!((list.excluded(), list.repeated()), (6, 0));
 }
 
+/// Lists of addresses that nobody should use begin with `::/8`, which has the IPv4-mapped addresses.
+#[test]
+fn a_wide_ipv6_prefix_excludes_no_ipv4_address() {
+    const WORDS: &str = "10.0.0.1 ::1 fd00::1 2001:db8::1 ::1:0:0:0 255.255.255.255 0.0.0.1";
+    for (prefix, left) in [
+        ("::/0", "10.0.0.1 255.255.255.255 0.0.0.1"),
+        (
+            "::/8",
+            "10.0.0.1 fd00::1 2001:db8::1 255.255.255.255 0.0.0.1",
+        ),
+        (
+            "::/80",
+            "10.0.0.1 fd00::1 2001:db8::1 ::1:0:0:0 255.255.255.255 0.0.0.1",
+        ),
+        ("::ffff:0:0/96", "::1 fd00::1 2001:db8::1 ::1:0:0:0"),
+        ("0.0.0.0/0", "::1 fd00::1 2001:db8::1 ::1:0:0:0"),
+    ] {
+        let mut builder = TargetsBuilder::default();
+        builder.exclude(prefix.parse().expect("a prefix"));
+        builder.add_list(WORDS, &mut NoResolver).expect("targets");
+        let list = builder.build().expect("not too many");
+        let left: Vec<_> = left.split(' ').collect();
+        assert_eq!(all(&list), left, "{prefix}");
+    }
+}
+
 #[test]
 fn large_prefixes_cost_no_more_than_small_ones() {
     let measured = allocation_counter::measure(|| {

@@ -16,6 +16,7 @@ static VM: vm::Tests = vm::Tests::named(&[
     "ping::xdp::kernels::newer::",
     // Needs a kernel with VRFs.
     "ping::respond::vrf::",
+    "ping::xdp::sources::vrf::",
 ]);
 static OLDER_VM: vm::OlderTests =
     vm::OlderTests::named(&["ping::xdp::kernels::older::", "older_kernels::"]);

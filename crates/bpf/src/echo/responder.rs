@@ -30,7 +30,8 @@ pub struct EchoResponderOptions {
     pub ttl: u8,
     /// Hop limit of IPv6 replies (`net.ipv6.conf.IF.hop_limit`).
     pub hop_limit: u8,
-    /// Most answers per second, 1 to 1 000 000 000; `None` sets no limit. Those of 10 ms may leave at once.
+    /// Most answers per second, 1 to 1 000 000 000; `None` sets no limit. After a pause 256 may leave at once, but at most those of
+    /// 250 ms and at least those of 10 ms.
     pub rate_pps: Option<u32>,
     /// Where the program runs.
     pub mode: XdpAttachMode,

@@ -177,7 +177,11 @@ pub struct PingArgs {
     #[arg(
         long,
         requires = "interface",
-        conflicts_with_all = ["targets", "file", "csv", "live", "dry_run", "count", "duration", "state", "report"],
+        conflicts_with_all = [
+            "targets", "file", "exclude", "exclude_file", "ipv4", "ipv6", "resolve_every", "count", "timeout", "duration",
+            "prefix_rate", "gather", "backend", "send_path", "yes_on_uplink", "state", "size", "ttl", "tos", "dont_fragment", "paths",
+            "timestamps", "verbose", "numeric", "histogram", "report", "dry_run", "live", "csv", "fail_loss",
+        ],
         hide_short_help = true,
         help_heading = "Probes"
     )]

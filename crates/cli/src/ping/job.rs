@@ -129,11 +129,12 @@ pub fn run(args: &PingArgs) -> Result<Exit, Failure> {
         only: None,
     };
     let reported = failed.map_or_else(|| reporter.end(&end), Err);
-    ran.map_err(wait_failure)?;
-    reported.map_err(|error| Failure::stdout(&error))?;
-    if let (Some(mut state), None) = (state, &unkept) {
+    // Also after an error of the run, for what was printed before it.
+    if let (Ok(()), Some(mut state), None) = (&reported, state, &unkept) {
         unkept = state.write(&summary.statistics).err();
     }
+    ran.map_err(wait_failure)?;
+    reported.map_err(|error| Failure::stdout(&error))?;
     unkept.map_or(Ok(()), Err)?;
     if let Some((file, timeline)) = report.zip(timeline) {
         let text = page::page(&summary, list.skipped.len(), &file.start, timeline);

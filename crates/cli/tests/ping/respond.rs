@@ -117,6 +117,17 @@ fn what_cannot_be_answered_is_refused() {
                 2,
                 "cannot be used with",
             ),
+            (
+                "ping --respond -I right0 --prefix-rate 5",
+                2,
+                "cannot be used with",
+            ),
+            (
+                "ping --respond -I right0 --exclude 10.1.0.1",
+                2,
+                "cannot be used with",
+            ),
+            ("ping --respond -I right0 -4", 2, "cannot be used with"),
             ("ping --respond -I lo", 4, "lo is not an Ethernet interface"),
         ],
     );

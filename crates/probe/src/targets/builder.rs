@@ -129,9 +129,10 @@ impl TargetsBuilder {
         self
     }
 
-    /// Excludes addresses, whether they are added before or after.
+    /// Excludes addresses, whether they are added before or after. An IPv6 prefix wider than `::ffff:0:0/96` excludes no IPv4
+    /// address.
     pub fn exclude(&mut self, prefix: Cidr) {
-        self.excluded.push(prefix.range());
+        prefix.own_family(|range| self.excluded.push(range));
     }
 
     /// Adds an address (`10.0.0.1`, `fe80::1%eth0`), the hosts of a prefix (`10.0.0.0/24`), a range

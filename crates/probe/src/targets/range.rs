@@ -125,6 +125,20 @@ impl Cidr {
         }
     }
 
+    /// Calls `keep` with the parts of the range that have addresses of its family: the numbers of IPv4 addresses are in the middle
+    /// of wide IPv6 prefixes, such as `::/8`.
+    pub(super) fn own_family(self, mut keep: impl FnMut(AddressRange)) {
+        let range = self.range();
+        if self.address.is_ipv4() {
+            return keep(range);
+        }
+        let mapped = AddressRange {
+            first: MAPPED,
+            last: MAPPED | u128::from(u32::MAX),
+        };
+        range.without(&[mapped], keep);
+    }
+
     /// The host addresses. IPv4 prefixes up to /30 exclude network and broadcast address.
     pub(super) fn hosts(self) -> AddressRange {
         let mut range = self.range();

@@ -104,9 +104,9 @@ pub enum PingError {
     /// The interface of [`Backend::Xdp`] was removed while the run used it.
     #[error("the interface was removed")]
     Removed,
-    /// One probe to each target was to be sent by [`Backend::Xdp`], and its interface was down for a minute, or did not reach
-    /// the targets any more when it was up again.
-    #[error("the interface was down for a minute")]
+    /// One probe to each target was to be sent by [`Backend::Xdp`], and for a minute its interface was down, or did not reach the
+    /// targets any more.
+    #[error("the interface was down for a minute, or no route led to the targets")]
     LinkDown,
     /// A change of the targets was not accepted: the run is over (`BrokenPipe`), or too many changes wait (`WouldBlock`).
     #[error("cannot change the targets")]

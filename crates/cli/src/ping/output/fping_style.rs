@@ -45,7 +45,10 @@ impl<'a> FpingStyle<'a> {
         let all = targets.indices().count();
         let shown: Vec<u32> = match only {
             Some(only) => only.to_vec(),
-            None => targets.indices().collect(),
+            None => targets
+                .indices()
+                .filter(|target| !self.is_of_other_run(statistics, *target))
+                .collect(),
         };
         let name = if self.args.numeric {
             figures::shown_address
@@ -60,7 +63,7 @@ impl<'a> FpingStyle<'a> {
             let figures = PingFigures::of_target(statistics, target);
             let counts = figures.counts;
             let percent = figures.loss_percent();
-            let loss = percent.map_or("-".to_owned(), |percent| format!("{percent:.0}%"));
+            let loss = percent.map_or("-".to_owned(), whole_percent);
             let (name, sent, received) = (name(target), counts.sent, counts.received);
             write!(
                 out,
@@ -92,6 +95,14 @@ impl<'a> FpingStyle<'a> {
         }
     }
 
+    /// Whether a sweep that continues has not probed a target: an earlier run has, or a later one will.
+    fn is_of_other_run(&self, statistics: &Prober, target: u32) -> bool {
+        self.args.state.is_some() && {
+            let counts = statistics.counts(target);
+            counts.sent + counts.local_drops == 0
+        }
+    }
+
     fn totals(out: &mut impl Write, summary: &PingSummary, skipped: usize) -> io::Result<()> {
         let statistics = &summary.statistics;
         let PingFigures { counts, rtt } = PingFigures::of_all(statistics);
@@ -112,6 +123,14 @@ impl<'a> FpingStyle<'a> {
         write!(out, "{}, ", span(summary.duration))?;
         account::sources(out, summary)
     }
+}
+
+/// A percentage without its decimals, as fping prints it: 100 % only if nothing was received.
+///
+/// # Source
+/// `print_per_system_stats`, src/fping.c of fping.
+fn whole_percent(percent: f64) -> String {
+    format!("{:.0}%", percent.floor())
 }
 
 impl Reporter for FpingStyle<'_> {
@@ -176,5 +195,26 @@ impl Reporter for FpingStyle<'_> {
             distribution::text(&mut out, end.summary.statistics.histogram())?;
         }
         out.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tapline::ping::ProbeCounts;
+
+    /// The formula of fping, in whole numbers.
+    #[test]
+    fn percentages_are_those_of_fping() {
+        for sent in 1..500_u64 {
+            for received in 0..=sent {
+                let mut counts = ProbeCounts::default();
+                (counts.sent, counts.received) = (sent, received);
+                counts.lost = sent - received;
+                let percent = figures::loss_percent(&counts).expect("some were sent");
+                let expected = format!("{}%", (sent - received) * 100 / sent);
+                assert_eq!(whole_percent(percent), expected, "{received} of {sent}");
+            }
+        }
     }
 }

@@ -168,6 +168,23 @@ fn a_sweep_continues_after_a_kill() {
     assert!(!sweep.has_state());
 }
 
+/// The first run has a line for each of its targets, and so has the second one, which prints text.
+#[test]
+fn a_sweep_that_continues_lists_its_own_targets() {
+    let sweep = Sweep::new();
+    let running = sweep.start(50);
+    running.signal(Signal::INT);
+    let first = running.finish();
+    let text = sweep.line.replace("--csv -q ", "");
+    let second = ping(&sweep.scene, &format!("{text} --rate max"));
+    let lines = second.stdout.iter();
+    let lines: Vec<_> = lines.filter(|line| line.contains(" : xmt/rcv/")).collect();
+    // Without the header.
+    assert_eq!(first.stdout.len() - 1 + lines.len(), 500, "{second:?}");
+    assert!(lines.iter().all(|line| line.contains(" = 1/0/100%")));
+    assert!(!sweep.has_state());
+}
+
 #[test]
 fn a_run_ends_with_its_interface_and_keeps_the_state_of_the_sweep() {
     let sweep = Sweep::new();
@@ -176,7 +193,10 @@ fn a_run_ends_with_its_interface_and_keeps_the_state_of_the_sweep() {
     let ended = running.finish();
     assert_eq!(ended.status.code(), Some(1), "{ended:?}");
     assert_eq!(ended.stderr, ["tapline: the interface was removed"]);
-    assert!(sweep.has_state());
+    // The next run begins behind what was printed. The first line is the header.
+    let state = std::fs::read(&sweep.state).expect("it is kept");
+    let state = serde_json::from_slice(&state).expect("JSON");
+    assert_eq!(number(&state, "ended"), ended.stdout.len() as u64 - 1);
 }
 
 /// Each target has one line in all runs together, and the file is gone at the end.

@@ -28,7 +28,7 @@ use super::counters::Counters;
 use super::hop_update::{HopUpdate, REFRESH_NS, set_targets};
 use super::hops::{HopOptions, NextHops};
 use super::link_monitor::{LinkMonitor, MAX_UPLINK_PPS};
-use super::routes::is_up;
+use super::routes::{is_in_vrf, is_up};
 use super::setup::{EchoSender, EchoSetup, check, refused, require_frames, require_mtu, room};
 use super::waiting_probes::{RoutelessProbes, WaitingProbes};
 use crate::ping::changes::{TargetChanges, TargetControl};
@@ -77,6 +77,8 @@ pub(in crate::ping) struct XdpEngine {
     has_stopped_sending: bool,
     /// Whether there is one probe to each target.
     is_single: bool,
+    /// Of a sweep, the latest target that a route led to.
+    latest_reached: Option<u32>,
     tick_ns: Option<u64>,
     next_tick_ns: u64,
     next_refresh_ns: u64,
@@ -119,6 +121,7 @@ impl XdpEngine {
         }
         let hop_options = HopOptions {
             link: link.ifindex(),
+            is_in_vrf: is_in_vrf(&link),
             source: options.source,
             pace: options.neighbours,
             is_single,
@@ -181,6 +184,7 @@ impl XdpEngine {
             duration_ns: options.duration.map_or(u64::MAX, nanoseconds),
             has_stopped_sending: false,
             is_single,
+            latest_reached: None,
             tick_ns,
             next_tick_ns: tick_ns.unwrap_or(u64::MAX),
             next_refresh_ns: REFRESH_NS,
@@ -345,7 +349,7 @@ impl XdpEngine {
     /// Sends what is due. Returns when to continue; `None` at the end of the run.
     ///
     /// # Errors
-    /// ENODEV if the interface was removed; ENETDOWN if a sweep has waited for it in vain.
+    /// ENODEV if the interface was removed; ENETDOWN if a sweep has waited for it, or for routes, in vain.
     fn round(&mut self, observe: &mut impl FnMut(PingEvent, &Prober)) -> io::Result<Option<u64>> {
         let now_ns = self.now_ns();
         self.begin(now_ns);

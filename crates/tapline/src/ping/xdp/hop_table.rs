@@ -5,6 +5,10 @@ use std::net::IpAddr;
 
 use netlink::MacAddress;
 
+/// A gateway may fail to answer less often than this in a row before its MAC address is given up: while frames fill the interface, the
+/// kernel's requests are lost, too.
+const MAX_FAILURES: u8 = 3;
+
 /// A next hop: a neighbour and a source address. The hops of one neighbour form a list; the first of the list represents the neighbour.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Hop {
@@ -13,7 +17,7 @@ pub(super) struct Hop {
     pub source: IpAddr,
     /// The next hop with the same neighbour.
     pub next: Option<u32>,
-    /// The last MAC address that the kernel knew, unless the neighbour failed to answer.
+    /// The last MAC address that the kernel knew, unless the neighbour failed to answer ([`note`](Self::note)).
     pub mac: Option<MacAddress>,
     /// Why there is no MAC address, as an errno, once the kernel has given up.
     pub error: Option<i32>,
@@ -23,8 +27,28 @@ pub(super) struct Hop {
     /// Whether the kernel has to confirm the MAC address.
     pub is_stale: bool,
     pub is_gateway: bool,
+    /// How often in a row the neighbour has failed to answer.
+    failures: u8,
     /// Number of targets that use it.
     users: u32,
+}
+
+impl Hop {
+    /// Notes what the kernel knows of the neighbour: its MAC address, or an error. `keeps_gateway`: one that has answered before
+    /// keeps its address for the first failures.
+    pub fn note(&mut self, answer: Result<MacAddress, i32>, keeps_gateway: bool) {
+        match answer {
+            Ok(mac) => (self.mac, self.error, self.failures) = (Some(mac), None, 0),
+            Err(error) => {
+                self.failures = self.failures.saturating_add(1);
+                let is_known = self.is_gateway && self.mac.is_some();
+                let is_kept = keeps_gateway && is_known && self.failures < MAX_FAILURES;
+                if !is_kept {
+                    (self.mac, self.error) = (None, Some(error));
+                }
+            }
+        }
+    }
 }
 
 /// The hops by their numbers.
@@ -37,6 +61,8 @@ pub(super) struct HopTable {
     numbers: HashMap<IpAddr, u32>,
     /// Maximum number of hops.
     most: u32,
+    /// Where [`next_missing`](Self::next_missing) continues: for neighbours that are not silent, and for those that are.
+    next_missing: [usize; 2],
 }
 
 impl HopTable {
@@ -47,6 +73,7 @@ impl HopTable {
             free: Vec::new(),
             numbers: HashMap::new(),
             most,
+            next_missing: [0; 2],
         }
     }
 
@@ -80,6 +107,28 @@ impl HopTable {
 
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Hop> {
         self.hops.iter_mut()
+    }
+
+    /// Up to `most` hops that are not listed, in turn: those whose neighbour did not answer the last time (`is_silent`), or the
+    /// others.
+    pub fn next_missing(&mut self, is_silent: bool, most: usize) -> Vec<u32> {
+        let count = self.hops.len();
+        let next = &mut self.next_missing[usize::from(is_silent)];
+        let first = *next;
+        let in_turn = (0..count).map(|at| (first + at) % count);
+        let is_due = |at: &usize| {
+            let hop = &self.hops[*at];
+            !hop.is_listed && hop.error.is_some() == is_silent
+        };
+        let found: Vec<u32> = in_turn
+            .filter(is_due)
+            .take(most)
+            .map(|at| at as u32)
+            .collect();
+        if let Some(last) = found.last() {
+            *next = *last as usize + 1;
+        }
+        found
     }
 
     /// The first hop of a neighbour.
@@ -117,6 +166,7 @@ impl HopTable {
             is_listed: false,
             is_stale: false,
             is_gateway,
+            failures: 0,
             users: 0,
         };
         let first = self.first_of(address);
@@ -257,6 +307,62 @@ mod tests {
                 Some(numbers[gone])
             );
         }
+    }
+
+    /// Only gateways that have answered before, and only if that is wanted.
+    #[test]
+    fn a_gateway_keeps_its_address_for_two_failures() {
+        const MAC: MacAddress = MacAddress([2, 0, 0, 0, 0, 1]);
+        for (is_gateway, keeps_gateway, kept) in
+            [(true, true, 2), (true, false, 0), (false, true, 0)]
+        {
+            let mut table = HopTable::new(1);
+            let number = table.add(address(1), address(200), is_gateway);
+            let hop = table.get_mut(number.expect("room")).expect("it was added");
+            hop.note(Err(libc::EHOSTUNREACH), keeps_gateway);
+            assert_eq!((hop.mac, hop.error), (None, Some(libc::EHOSTUNREACH)));
+            // Each answer begins anew.
+            for _ in 0..2 {
+                hop.note(Ok(MAC), keeps_gateway);
+                for _ in 0..kept {
+                    hop.note(Err(libc::EHOSTUNREACH), keeps_gateway);
+                    assert_eq!((hop.mac, hop.error), (Some(MAC), None));
+                }
+            }
+            hop.note(Err(libc::EHOSTUNREACH), keeps_gateway);
+            assert_eq!((hop.mac, hop.error), (None, Some(libc::EHOSTUNREACH)));
+        }
+    }
+
+    /// Of 100 hops, two have not answered: they do not wait until all others had their turn.
+    #[test]
+    fn silent_neighbours_are_asked_for_again_before_the_others() {
+        let mut table = HopTable::new(200);
+        for number in 0..100 {
+            let number = table.add(address(number), address(200), false);
+            let number = number.expect("room");
+            let hop = table.get_mut(number).expect("it was added");
+            if [30, 70].contains(&number) {
+                hop.error = Some(libc::EHOSTUNREACH);
+            } else {
+                hop.mac = Some(MacAddress([2, 0, 0, 0, 0, 1]));
+            }
+        }
+        let mut others = Vec::new();
+        for _ in 0..7 {
+            assert_eq!(table.next_missing(true, 8), [30, 70]);
+            others.extend(table.next_missing(false, 14));
+        }
+        others.sort_unstable();
+        let expected = (0..100_u32).filter(|number| ![30, 70].contains(number));
+        assert_eq!(others, expected.collect::<Vec<_>>());
+        // One at a time, they take turns.
+        let one = [0; 4].map(|_: u32| table.next_missing(true, 1)[0]);
+        assert_eq!(one, [30, 70, 30, 70]);
+        // One that the kernel knows has no turn.
+        table.get_mut(30).expect("a hop").is_listed = true;
+        assert_eq!(table.next_missing(true, 8), [70]);
+        assert!(HopTable::new(1).next_missing(true, 8).is_empty());
     }
 
     /// Temporary hops have numbers beyond the table.

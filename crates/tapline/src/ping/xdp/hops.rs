@@ -39,6 +39,7 @@ pub(super) enum NextHopState {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct HopOptions {
     pub link: IfIndex,
+    pub is_in_vrf: bool,
     /// The source of the requests of its family, if one was given.
     pub source: Option<IpAddr>,
     pub pace: NeighbourPace,
@@ -63,8 +64,6 @@ pub(super) struct NextHops {
     reaches_some: bool,
     /// Whether on-link targets are so few that their entries may stay in the kernel's table.
     keeps_on_link: bool,
-    /// Where the search for unresolved hops continues.
-    next_missing: usize,
     /// A hop that was resolved when somebody asked for one.
     resolved: u32,
     /// Whether some hops may have to be resolved or confirmed.
@@ -76,13 +75,14 @@ impl NextHops {
     pub fn look_up(targets: &Targets, options: HopOptions) -> Result<Self, NetlinkError> {
         let HopOptions {
             link,
+            is_in_vrf,
             source,
             pace,
             is_single,
         } = options;
         let mut hops = Self {
             link,
-            routes: Routes::open(link, source, targets.len())?,
+            routes: Routes::open(link, is_in_vrf, source, targets.len())?,
             neighbours: Neighbours::open(link, pace, !is_single)?,
             hops: HopTable::new(u32::MAX - LENT),
             added: Vec::new(),
@@ -90,7 +90,6 @@ impl NextHops {
             lent: Vec::new(),
             reaches_some: false,
             keeps_on_link: true,
-            next_missing: 0,
             resolved: 0,
             has_unconfirmed: false,
         };
@@ -292,6 +291,8 @@ impl NextHops {
         mut set: impl FnMut(u32, MacAddress, IpAddr),
         mut tell: impl FnMut(IpAddr, Result<MacAddress, i32>),
     ) {
+        // A sweep probes its targets once: what is refused meanwhile would stay so.
+        let is_single = self.is_single;
         let hops = &mut self.hops;
         let has_unconfirmed = &mut self.has_unconfirmed;
         self.neighbours.follow(now_ns, is_held, |address, update| {
@@ -313,7 +314,7 @@ impl NextHops {
             {
                 let before = hop.mac;
                 if let Some(answer) = answer {
-                    (hop.mac, hop.error) = (answer.ok(), answer.err());
+                    hop.note(answer, is_single);
                 }
                 if let Some(mac) = hop.mac.filter(|mac| before != Some(*mac)) {
                     set(number, mac, hop.source);
@@ -353,26 +354,34 @@ impl NextHops {
         self.has_unconfirmed = hops.any(|hop| !hop.is_listed || hop.is_stale);
     }
 
+    /// Asks again for neighbours that the kernel does not know. Those that did not answer the last time have half of the turns, or
+    /// what the others leave: no probe is sent to them until they answer.
     fn ask_again(&mut self) {
         let count = self.hops.len() as usize;
-        let in_turn = (0..count).map(|at| (self.next_missing + at) % count);
-        let is_missing = |at: &u32| self.hops.get(*at).is_some_and(|hop| !hop.is_listed);
-        let missing = in_turn.map(|at| at as u32).filter(is_missing);
         let most = (count / ASKED_AGAIN_PART).clamp(*ASKED_AGAIN.start(), *ASKED_AGAIN.end());
-        let missing: Vec<u32> = missing.take(most).collect();
+        let mut missing = self.hops.next_missing(true, most / 2);
+        for is_silent in [false, true] {
+            let left = most - missing.len();
+            missing.extend(self.hops.next_missing(is_silent, left));
+        }
+        // One that is requested twice is queued once.
         for at in missing {
             if let Some(hop) = self.hops.get(at) {
                 let is_kept = hop.is_gateway || self.keeps_on_link;
                 self.neighbours
                     .request(hop.address, is_kept, hop.is_gateway);
             }
-            self.next_missing = at as usize + 1;
         }
     }
 
     /// As [`Routes::read_changes`].
     pub fn read_changes(&mut self, added: impl FnMut(&Route)) -> RouteChanges {
         self.routes.read_changes(added)
+    }
+
+    /// As [`Routes::set_in_vrf`].
+    pub fn set_in_vrf(&mut self, is_in_vrf: bool) {
+        self.routes.set_in_vrf(is_in_vrf);
     }
 
     /// Looks up again the routes that may have changed, of the targets that are [assigned](Self::assign) from now on. Returns

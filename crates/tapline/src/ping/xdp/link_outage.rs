@@ -1,7 +1,8 @@
 //! How long probes wait for an interface that was down, and for the routes that come back after it.
 //!
-//! A sweep waits as a whole: probes that were due meanwhile would count as not sent, and no run would send them again. In other
-//! runs each probe waits for a few seconds, as for an unresolved neighbour, so that a short outage of the interface costs none.
+//! A sweep waits as a whole, also if only its routes are gone: probes that were due meanwhile would count as not sent, and no run
+//! would send them again. In other runs each probe waits for a few seconds, as for an unresolved neighbour, so that a short outage
+//! of the interface costs none.
 
 /// Maximum time that a sweep waits.
 const MAX_HOLD_NS: u64 = 60_000_000_000;
@@ -30,7 +31,7 @@ impl LinkOutage {
         }
     }
 
-    /// Notes that the interface is down, or was.
+    /// Notes that the interface is down, or was; of a sweep also that its routes are gone.
     pub fn note_down(&mut self, now_ns: u64) {
         if self.is_single {
             self.since_ns.get_or_insert(now_ns);

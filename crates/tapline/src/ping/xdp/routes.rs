@@ -8,7 +8,9 @@ use std::net::IpAddr;
 use std::os::fd::{AsFd, BorrowedFd};
 
 use abi::clock::monotonic_ns;
-use netlink::{IfIndex, Link, Netlink, NetlinkError, Prefix, Route, RouteQuery, RouteType};
+use netlink::{
+    IfIndex, Link, Netlink, NetlinkError, PortKind, Prefix, Route, RouteQuery, RouteType,
+};
 
 use super::intervals::{IntervalKind, Intervals, Ranges, destination, may_be_divided, network};
 use super::route_kind::RouteKind;
@@ -55,6 +57,8 @@ pub(super) struct Routes {
     link: IfIndex,
     /// The source of the requests of its family, if one was given. Rules may select routes by it.
     source: Option<IpAddr>,
+    /// Whether the interface is in a VRF: only lookups with the interface use its tables.
+    is_in_vrf: bool,
     netlink: Netlink,
     watch: RouteWatch,
     pending: Pending,
@@ -77,8 +81,14 @@ enum RouteCache {
 }
 
 impl Routes {
-    /// The routes of `targets` targets on interface `link`, for requests of its family from `source`.
-    pub fn open(link: IfIndex, source: Option<IpAddr>, targets: u32) -> Result<Self, NetlinkError> {
+    /// The routes of `targets` targets on interface `link`, for requests of its family from `source`. `is_in_vrf`: the interface is
+    /// in a VRF.
+    pub fn open(
+        link: IfIndex,
+        is_in_vrf: bool,
+        source: Option<IpAddr>,
+        targets: u32,
+    ) -> Result<Self, NetlinkError> {
         // Before the first lookup, so that no change is missed.
         let watch = RouteWatch::open()?;
         let mut netlink = Netlink::open()?;
@@ -94,6 +104,7 @@ impl Routes {
         Ok(Self {
             link,
             source,
+            is_in_vrf,
             netlink,
             watch,
             pending: Pending::default(),
@@ -176,6 +187,11 @@ impl Routes {
         }
         self.pending.is_incomplete = !is_complete;
         (!is_complete).then_some(self.list_after_ns)
+    }
+
+    /// Says whether the interface is in a VRF, from the next lookup on.
+    pub fn set_in_vrf(&mut self, is_in_vrf: bool) {
+        self.is_in_vrf = is_in_vrf;
     }
 
     /// Number of lookups so far.
@@ -262,7 +278,10 @@ impl Routes {
 
     /// A packet of this run to `address`.
     fn query(&self, address: IpAddr) -> RouteQuery {
-        let query = RouteQuery::address(address);
+        let mut query = RouteQuery::address(address);
+        if self.is_in_vrf {
+            query = query.oif(self.link);
+        }
         match self.source {
             Some(source) if source.is_ipv6() == address.is_ipv6() => query.src(source),
             _ => query,
@@ -322,6 +341,11 @@ impl Pending {
             self.is_incomplete = true;
         }
     }
+}
+
+/// Whether an interface is in a VRF.
+pub(super) fn is_in_vrf(link: &Link) -> bool {
+    matches!(link.port_kind(), Some(PortKind::Vrf(_)))
 }
 
 /// Whether an interface sends frames.

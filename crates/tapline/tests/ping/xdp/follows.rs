@@ -1,4 +1,5 @@
-//! What a run by XDP follows of its interface: that it goes down and up, its MAC address, and that it becomes an uplink.
+//! What a run by XDP follows of its interface: that it goes down and up, its routes and its MAC address, and that it becomes an
+//! uplink.
 
 use std::collections::BTreeSet;
 use std::os::fd::OwnedFd;
@@ -256,6 +257,86 @@ fn a_sweep_waits_for_its_interface() {
             "{summary}"
         );
     }
+}
+
+/// The route to all targets is gone for some time, and the interface stays up. Each target is probed once, and none is refused.
+/// Compared with what the responder has counted.
+#[test]
+fn a_sweep_waits_for_its_routes() {
+    const TARGETS: u64 = 2000;
+    let [left, right] = Net::new().pair();
+    right.ip("route add local 10.64.0.0/16 dev lo");
+    let options = tapline::ping::respond("right0").mode(XdpAttachMode::Native);
+    let responder = right.run(|| options.open()).unwrap();
+    left.ip("route add 10.64.0.0/16 via 10.1.0.2");
+    let mut options = xdp(1);
+    options.rate_pps = Some(2000);
+    let (mut ticks, mut before) = (None, 0);
+    let ping = open(&left, &options, "10.64.0.0-10.64.7.207");
+    let summary = complete(ping, |event, statistics| {
+        if !matches!(event, PingEvent::Tick { .. }) {
+            return;
+        }
+        let sent = statistics.total().sent;
+        match &mut ticks {
+            None if sent > 300 => {
+                left.ip("route del 10.64.0.0/16");
+                ticks = Some(0);
+            }
+            None => {}
+            Some(ticks) => {
+                *ticks += 1;
+                match *ticks {
+                    // All targets have been looked up again.
+                    50 => before = sent,
+                    100 => {
+                        assert_eq!(sent, before, "it waits");
+                        left.ip("route add 10.64.0.0/16 via 10.1.0.2");
+                    }
+                    _ => {}
+                }
+            }
+        }
+    });
+    let total = summary.statistics.total();
+    assert!((1..TARGETS).contains(&before), "{before}: {summary}");
+    assert_eq!((total.sent, total.local_drops), (TARGETS, 0), "{summary}");
+    assert_eq!(total.received, TARGETS, "{summary}");
+    assert_eq!(responder.finish().unwrap().counts.answered, TARGETS);
+}
+
+/// One of two routes is gone for good: the targets behind the other one are probed.
+#[test]
+fn a_sweep_goes_on_with_the_routes_that_are_left() {
+    const TARGETS: u64 = 2048;
+    let [left, right] = Net::new().pair();
+    let networks = ["10.64.0.0/22", "10.64.4.0/22"];
+    for network in networks {
+        left.ip(&format!("route add {network} via 10.1.0.2"));
+        right.ip(&format!("route add local {network} dev lo"));
+    }
+    let options = tapline::ping::respond("right0").mode(XdpAttachMode::Native);
+    let responder = right.run(|| options.open()).unwrap();
+    let mut options = xdp(1);
+    options.rate_pps = Some(2000);
+    let mut is_gone = false;
+    let ping = open(&left, &options, "10.64.0.0-10.64.7.255");
+    let summary = complete(ping, |_, statistics| {
+        if !is_gone && statistics.total().sent > 300 {
+            left.ip(&format!("route del {}", networks[1]));
+            is_gone = true;
+        }
+    });
+    let total = summary.statistics.total();
+    assert_eq!(total.sent + total.local_drops, TARGETS, "{summary}");
+    assert!(total.local_drops > 0, "{summary}");
+    let statistics = &summary.statistics;
+    let left_over = (0..1024).filter(|target| statistics.counts(*target).received != 1);
+    assert_eq!(left_over.count(), 0, "{summary}");
+    let drops: Vec<_> = summary.local_drops.iter().collect();
+    assert_eq!(drops.len(), 1, "{drops:?}");
+    assert_eq!(drops[0].0.raw_os_error(), Some(libc::ENETUNREACH));
+    assert_eq!(responder.finish().unwrap().counts.answered, total.sent);
 }
 
 /// The other end is down: the interface has no carrier, and routes and addresses stay.

@@ -256,6 +256,47 @@ fn neighbours_and_gateways_with_another_mac_address_are_followed() {
     assert!(after >= before + 20, "{before} {after}");
 }
 
+/// For a moment, the gateway does not answer when the kernel has it confirm its MAC address. No probe is refused. Compared with the
+/// requests that the kernel of the other end counts.
+#[test]
+fn a_sweep_keeps_a_gateway_that_the_kernel_gives_up() {
+    const TARGETS: u64 = 2000;
+    let [left, right] = resolving_pair();
+    let _pass = pass_all(&right);
+    hurry(&left);
+    left.ip("route add 10.64.0.0/16 via 10.1.0.2");
+    right.ip("route add local 10.64.0.0/16 dev lo");
+    // 8: it answers for none of its addresses.
+    let answer = |ignored: &str| right.set_sysctl("ipv4/conf/right0/arp_ignore", ignored);
+    let gateway: IpAddr = "10.1.0.2".parse().expect("an address");
+    let mut watch = left.run(|| Watch::open(Neigh::new())).expect("a watch");
+    let mut options = xdp(1);
+    options.rate_pps = Some(500);
+    let (mut is_silent, mut has_failed) = (false, false);
+    let ping = open(&left, &options, "10.64.0.0-10.64.7.207");
+    let summary = complete(ping, |_, statistics| {
+        if !is_silent && statistics.total().sent > 100 {
+            answer("8");
+            is_silent = true;
+        }
+        while let Some(event) = watch.try_next().expect("an event") {
+            let (Event::Added(entry) | Event::Changed { after: entry, .. }) = event else {
+                continue;
+            };
+            let is_gone = entry.state == Some(NeighState::Failed);
+            if is_silent && !has_failed && is_gone && entry.dst == Some(gateway) {
+                answer("0");
+                has_failed = true;
+            }
+        }
+    });
+    assert!(has_failed, "{summary}");
+    let total = summary.statistics.total();
+    assert_eq!((total.sent, total.local_drops), (TARGETS, 0), "{summary}");
+    assert_eq!(total.received, TARGETS, "{summary}");
+    assert_eq!(echoes_answered(&right)[0], TARGETS);
+}
+
 /// Nobody has either address. The kernel gives up the one that stays again and again, and does not hear of the other one.
 #[test]
 fn nobody_asks_for_a_target_that_was_removed() {
@@ -485,4 +526,20 @@ fn an_absent_host_does_not_fill_the_flight() {
     // The present one has its interval while the kernel looks for the other one.
     let sent_before = sent_before.expect("nobody answers for the other one");
     assert!(sent_before >= MANY, "{sent_before}: {summary}");
+}
+
+/// The kernel gives up the absent host after the last probe to the other one, which has its interval.
+#[test]
+fn an_absent_host_does_not_lower_the_rate() {
+    let [left, right] = resolving_pair();
+    let _pass = pass_all(&right);
+    let mut options = xdp(3);
+    options.interval = Duration::from_millis(100);
+    options.timeout = Duration::from_millis(200);
+    let summary = run(&left, &options, "10.1.0.2 10.1.0.77");
+    let total = summary.statistics.total();
+    assert_eq!((total.sent, total.local_drops), (3, 3), "{summary}");
+    assert_eq!(echoes_answered(&right)[0], 3);
+    let rate = summary.rate.expect("a rate");
+    assert!(rate.is_reached() && rate.limit.is_none(), "{rate:?}");
 }

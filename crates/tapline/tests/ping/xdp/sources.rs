@@ -13,7 +13,9 @@ use tapline::send::SendPath;
 
 use super::runs::xdp;
 use crate::send::paths::pass_all;
-use crate::support::ping::{add_address, complete, open, options, run, targets, try_open};
+use crate::support::ping::{
+    add_address, complete, echoes_answered, open, options, run, targets, try_open,
+};
 
 /// The sources of the requests to each destination.
 type Sources = BTreeMap<IpAddr, BTreeSet<IpAddr>>;
@@ -353,4 +355,42 @@ fn a_zone_of_another_interface_is_refused() {
     });
     assert_eq!(refused, Some((1, Some(libc::ENETUNREACH))), "{summary}");
     assert_eq!(summary.statistics.counts(1).sent, 0);
+}
+
+mod vrf {
+    use super::*;
+
+    /// Without the VRF, no route leads to them. Compared with the requests that the kernel of the other end counts.
+    #[test]
+    fn targets_are_reached_by_an_interface_in_a_vrf() {
+        if crate::VM.has_run() {
+            return;
+        }
+        let [left, right] = Net::new().pair();
+        let _pass = pass_all(&right);
+        let mac = right.interface().mac;
+        for line in [
+            "link add red type vrf table 100",
+            "link set red up",
+            "link set left0 master red",
+            // The kernel forgets these when the interface joins.
+            "-6 address replace fd00:1::1/64 dev left0 nodad",
+            &format!("neighbour replace 10.1.0.2 lladdr {mac} dev left0"),
+            &format!("neighbour replace fd00:1::2 lladdr {mac} dev left0"),
+            "route add 10.2.0.0/24 via 10.1.0.2 dev left0 table 100",
+            "-6 route add fd02::/64 via fd00:1::2 dev left0 table 100",
+        ] {
+            left.ip(line);
+        }
+        for (family, network) in [("-4", "10.2.0.0/24"), ("-6", "fd02::/64")] {
+            right.ip(&format!("{family} route add local {network} dev lo"));
+        }
+        let words = "10.1.0.2 10.2.0.1 fd00:1::2 fd02::1";
+        let total = run(&left, &xdp(2), words).statistics.total();
+        assert_eq!((total.sent, total.local_drops), (8, 0));
+        assert_eq!((total.received, total.lost), (8, 0));
+        assert_eq!(echoes_answered(&right), [4, 4]);
+        let own = try_open(&left, &xdp(2), "10.1.0.1").expect_err("it is refused");
+        assert!(matches!(own, PingError::XdpRefused(XdpRefusal::OwnAddress)));
+    }
 }

@@ -147,7 +147,12 @@ impl XdpEngine {
         observe: &mut impl FnMut(PingEvent, &Prober),
     ) {
         if self.prober.resume(probe, now_ns) {
-            self.rate.took(now_ns);
+            if self.is_single {
+                // The others have waited, too.
+                self.rate.took(now_ns);
+            } else {
+                self.rate.gave_up();
+            }
             self.refuse(probe, SendFailure::Refused, error, now_ns, observe);
         }
     }

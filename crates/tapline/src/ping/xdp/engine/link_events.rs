@@ -6,7 +6,7 @@ use probe::{COOKIE_BYTES, Prober};
 use rustix::io::Errno;
 
 use super::super::link_monitor::MAX_UPLINK_PPS;
-use super::super::routes::is_up;
+use super::super::routes::{is_in_vrf, is_up};
 use super::super::setup::most_payload;
 use super::XdpEngine;
 use crate::ping::event::PingEvent;
@@ -54,6 +54,7 @@ impl XdpEngine {
             Err(_) => return Ok(()),
         };
         self.link.is_unread = false;
+        self.hops.set_in_vrf(is_in_vrf(&link));
         let payload_bytes = COOKIE_BYTES + self.prober.filler().len();
         let fits = |is_ipv6| payload_bytes <= most_payload(is_ipv6, &link);
         self.link.fits = [false, true].map(fits);
@@ -71,7 +72,8 @@ impl XdpEngine {
         Ok(())
     }
 
-    /// Whether probes wait for the interface or their routes. Asks the kernel whether the interface is up, once for each `now_ns`.
+    /// Whether probes wait for the interface or their routes. Asks the kernel whether the interface is up, and in a sweep whether
+    /// routes are left, once for each `now_ns`.
     pub(super) fn waits_for_link(&mut self, now_ns: u64) -> bool {
         if self.link.checked_ns != now_ns {
             self.link.checked_ns = now_ns;
@@ -81,9 +83,27 @@ impl XdpEngine {
             if self.follow_link(now_ns).is_err() {
                 return true;
             }
+            self.follow_lost_route(now_ns);
         }
         let outage = &self.link.outage;
         outage.is_held() || outage.is_recovering(now_ns)
+    }
+
+    /// Lets a sweep wait if the route to the latest target that it has reached is gone: an address or a gateway of the interface may
+    /// be about to be replaced. It goes on once routes lead to some of its targets.
+    fn follow_lost_route(&mut self, now_ns: u64) {
+        let Some(target) = self.latest_reached else {
+            return;
+        };
+        let targets = self.prober.targets();
+        let address = targets.address(target);
+        let source = address.and_then(|address| self.hops.source(targets, target, address));
+        if source.is_none() {
+            // The next loss is noticed after another target is reached.
+            self.latest_reached = None;
+            self.link.outage.note_down(now_ns);
+            self.pass.is_due = true;
+        }
     }
 
     /// Limits the rate once the interface has become an uplink.

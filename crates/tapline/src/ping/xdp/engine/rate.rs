@@ -97,6 +97,11 @@ impl RateMeter {
         }
     }
 
+    /// A probe that was taken earlier has waited in vain: nothing else has waited for it.
+    pub fn gave_up(&mut self) {
+        self.taken += 1;
+    }
+
     /// A round begins.
     pub fn enter(&mut self, now_ns: u64) {
         let Some(left_ns) = self.left_ns.take() else {
@@ -195,6 +200,30 @@ mod tests {
         assert_eq!(rate.asked_pps, None);
         assert!((rate.reached_pps.expect("some") - 4.0 / 3.0).abs() < 0.01);
         rate.limit
+    }
+
+    /// Two targets every 200 ms. Nobody answers for one of them, which is known after three seconds.
+    #[test]
+    fn probes_that_wait_in_vain_do_not_lower_the_rate() {
+        let options = PingOptions {
+            interval: std::time::Duration::from_millis(200),
+            ..PingOptions::default()
+        };
+        let mut builder = TargetsBuilder::default();
+        let added = builder.add_list("10.0.0.1 10.0.0.2", &mut NoResolver);
+        added.expect("targets");
+        let targets = builder.build().expect("not too many");
+        let forecast = ProbePlan::new(1, RunKey([1, 2])).forecast(2);
+        let mut meter = RateMeter::new(&options, &targets, &forecast.expect("in range"));
+        for now_ns in [0, 1, 2].map(|round| round * SECOND / 5) {
+            meter.took(now_ns);
+        }
+        assert!(!meter.rate().is_reached(), "half of them are missing");
+        for _ in 0..3 {
+            meter.gave_up();
+        }
+        let rate = meter.rate();
+        assert!(rate.is_reached() && rate.limit.is_none(), "{rate:?}");
     }
 
     #[test]

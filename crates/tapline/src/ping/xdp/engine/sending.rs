@@ -70,6 +70,9 @@ impl XdpEngine {
                 return self.refuse(probe, SendFailure::Refused, error, now_ns, observe);
             }
         }
+        if self.is_single {
+            self.latest_reached = Some(probe.target);
+        }
         self.rate.took(now_ns);
         self.due[is_ipv6].push((probe.target, probe.number()));
     }
