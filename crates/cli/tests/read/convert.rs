@@ -288,8 +288,15 @@ fn rotation_parts_the_packets_and_names_files_by_their_time() {
     let (_, kept, counts) = write("--rotate-interval 5s --keep 1");
     assert_eq!(counts, [5]);
     // Reading the parts again must not overwrite them.
-    let again = format!("read -w {pattern} --rotate-packets 2 {}", kept[0]);
-    assert_refused(run, &[(&again, 2, "would overwrite the input")]);
+    for flag in [
+        "--rotate-packets 2",
+        "--split 2",
+        "--split 1s",
+        "--split flow",
+    ] {
+        let again = format!("read -w {pattern} {flag} {}", kept[0]);
+        assert_refused(run, &[(&again, 2, "would overwrite the input")]);
+    }
     assert_eq!(tshark(&kept[0], &["frame.number"]).len(), 5);
 }
 
