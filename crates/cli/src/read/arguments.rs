@@ -13,7 +13,7 @@ use rustix::fs::{FileType, fstat};
 use tapline::filter::{
     CompiledFilter, FilterOptions, LinkType, NameResolver, NoNames, SystemNames, Transport,
 };
-use tapline::read::ReadBuilder;
+use tapline::read::{PacketNumbers, ReadBuilder};
 use tapline::{Expression, Filter};
 
 use crate::args::ReadArgs;
@@ -129,6 +129,12 @@ impl Arguments {
         }
         if let Some(to) = args.to {
             builder = builder.to_ns(to.0);
+        }
+        if !args.packets.is_empty() {
+            builder = builder.numbers(PacketNumbers::only(args.packets.iter().cloned()));
+        } else if !args.except_packets.is_empty() {
+            let numbers = PacketNumbers::all_but(args.except_packets.iter().cloned());
+            builder = builder.numbers(numbers);
         }
         if let Some(packets) = args.count {
             builder = builder.count(packets);

@@ -115,7 +115,22 @@ pub fn run(args: &ReadArgs) -> Result<Exit, Failure> {
             .map_err(|error| Failure::output("cannot print the summary", &error))?;
     }
     result.map_err(|error| failure(&error))?;
-    fail_if_broken(broken.iter().map(|error| chain(error)).collect())
+    let broken = broken.iter().map(|error| chain(error));
+    fail_if_broken(
+        broken
+            .chain(unsorted_line(read.summary().unsorted))
+            .collect(),
+    )
+}
+
+/// Why a sorted copy is not in order.
+fn unsorted_line(packets: u64) -> Option<String> {
+    (packets > 0).then(|| {
+        format!(
+            "{} not in time order: earlier packets came after the memory for sorting was full (use --sort=SIZE with a larger size)",
+            counted(packets, "packet")
+        )
+    })
 }
 
 /// Rejects several files where standard output is one.
@@ -206,6 +221,7 @@ fn columns(args: &ReadArgs, when_full: WhenFull) -> Result<Option<ColumnOutput>,
         ("--packet-comment", !edit.packet_comment.is_empty()),
         ("--strip", !edit.strip.is_empty()),
         ("--shift", edit.shift.is_some()),
+        ("--sort", edit.sort.is_some()),
         ("--dedup", edit.dedup.is_some()),
         ("--split", edit.split.is_some()),
         ("--inject-secrets", edit.inject_secrets.is_some()),
@@ -407,6 +423,7 @@ fn summary_json(summary: &ReadSummary, broken: &[InputError]) -> Value {
         "duplicates": summary.duplicates,
         "emptied": summary.emptied,
         "limited_times": summary.limited_times,
+        "unsorted": summary.unsorted,
         "unused_comments": summary.unused_comments,
         "written": written.packets,
         "bytes_written": written.bytes,

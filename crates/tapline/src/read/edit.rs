@@ -29,6 +29,11 @@ pub struct Edits {
     pub strips_names: bool,
     /// Nanoseconds to add to all times. Times before 1970 become 1970, those after 2554 the last one.
     pub shift_ns: i64,
+    /// Sort the packets of each section by time, with at most this many bytes of memory for packets that wait for earlier ones, and
+    /// one packet. Packets with equal times keep their order; one without a time follows the packet before it. Blocks that are no
+    /// packets do not wait. [`ReadSummary::unsorted`](super::ReadSummary::unsorted) counts packets that came too late. Other edits
+    /// apply to the sorted packets. Default: packets keep their order.
+    pub sort_bytes: Option<NonZeroU64>,
     /// Which packets with the same bytes as an earlier one are left out. Default: none.
     pub duplicates: Option<DuplicateWindow>,
     /// Start a new file at multiples of this many nanoseconds after the first packet. Default: never.
@@ -50,7 +55,7 @@ pub struct Edits {
 }
 
 impl Edits {
-    /// Whether no packet and no block is changed.
+    /// Whether no packet and no block is changed. Sorting and splitting change none.
     pub fn is_empty(&self) -> bool {
         self.section_comments.is_empty()
             && self.packet_comments.is_empty()
