@@ -84,7 +84,15 @@ fn a_filter_does_not_change_the_numbers_of_packets() {
     let copy = folder.file("copy.pcapng");
     let file = capture("eapon1.pcap");
     let times = |display_filter: &str| -> Vec<String> {
-        let arguments = ["-n", "-r", file.as_str(), "-T", "fields", "-e", "frame.time_epoch"];
+        let arguments = [
+            "-n",
+            "-r",
+            file.as_str(),
+            "-T",
+            "fields",
+            "-e",
+            "frame.time_epoch",
+        ];
         let mut tshark = lab::tool::command("tshark");
         let output = tshark.args(arguments).args(["-Y", display_filter]).output();
         let text = String::from_utf8(output.expect("tshark runs").stdout).expect("text");
