@@ -41,10 +41,10 @@ pub struct Edits {
     /// Write the packets of each flow, both directions together, to a file of its own, for at most this many flows. Its
     /// name is that of the output with a number, the protocol, the addresses and the ports. Fragments and packets without
     /// ports belong to the flow of their protocol between their hosts. Packets that are not IP, those of further flows,
-    /// statistics and other blocks go to the file with the number 0. At most 512 files are open at the same time; one that
-    /// is opened again begins another section. Packets also go to the file with the number 0 once headers, names and
-    /// secrets are repeated so often that they take more than 256 MiB and 16 times the bytes of the packets.
-    /// Default: flows are not split.
+    /// statistics and other blocks go to the file with the number 0. At most 512 files are open at the same time, fewer if
+    /// headers, names and secrets are long; one that is opened again begins another section. Packets also go to the file with the
+    /// number 0 once headers, names and secrets are repeated so often that they take more than 256 MiB and 16 times the bytes of
+    /// the packets. Default: flows are not split.
     pub flow_files_max: Option<NonZeroUsize>,
     /// TLS keys, with which Wireshark decrypts the packets.
     pub key_log: Option<KeyLog>,
