@@ -82,7 +82,7 @@ pub fn run(args: &ReadArgs) -> Result<Exit, Failure> {
     }
     let result = match &args.output.write {
         None if args.print.decode.is_some() => {
-            let (decoder, options) = Decoder::start(&args.print, Vec::new())?;
+            let (decoder, options) = Decoder::start(&args.print, args.sandbox, Vec::new())?;
             restrict()?;
             let result = read.write_to(options);
             decoder.finish()?;
