@@ -46,6 +46,10 @@ pub fn run(args: &ReadArgs) -> Result<Exit, Failure> {
         let line = "--split flow needs the name of a pcapng file: each flow gets a file of its own";
         return Err(Failure::new(Exit::Usage, line));
     }
+    if args.edit.split == Some(FileSplit::Flow) && args.output.rotate_size.is_some() {
+        let line = "--split flow writes one file for each flow, and --rotate-size several";
+        return Err(Failure::new(Exit::Usage, line));
+    }
     let arguments = Arguments::new(args)?;
     let columns = columns(args, arguments.when_full())?;
     if columns.is_none() {

@@ -404,7 +404,11 @@ fn packets_of_flows_beyond_the_limit_are_together_and_counted() {
         "2 079 packets of flows without a file are in the one with the number 0 (--split-files 7)";
     run(&line).assert_says(told);
     let alone = format!("read -w {output} --split-files 7 {input}");
-    assert_refused(run, &[(&alone, 2, "--split")]);
+    let rotated = format!("{line} --rotate-size 1M");
+    assert_refused(
+        run,
+        &[(&alone, 2, "--split"), (&rotated, 2, "--rotate-size")],
+    );
 }
 
 /// Long headers, names, and packets that are each of another flow: without a limit every file repeats them all, and each open file
