@@ -182,10 +182,10 @@ fn a_summary_keeps_comments_up_to_a_limit_and_the_last_counters() {
     let notes = interface["notes"].as_array().expect("notes");
     let most = (16 << 20) / usize::from(comment_bytes);
     assert!((most - 4..=most).contains(&notes.len()), "{}", notes.len());
-    let is_whole = |note: &serde_json::Value| note["comment"].as_str().map(str::len);
+    let length_of = |note: &serde_json::Value| note["comment"].as_str().map(str::len);
     assert!(
         notes
             .iter()
-            .all(|note| is_whole(note) == Some(comment.len()))
+            .all(|note| length_of(note) == Some(comment.len()))
     );
 }

@@ -43,7 +43,7 @@ fn packets(file: &str) -> String {
 
 /// Times in nanoseconds: this many microseconds after a moment.
 fn times(microseconds: impl IntoIterator<Item = u64>) -> Vec<u64> {
-    let time = |us| 1_700_000_000_000_000_000 + us * 1000;
+    let time = |us: u64| 1_700_000_000_000_000_000 + us * 1000;
     microseconds.into_iter().map(time).collect()
 }
 
