@@ -217,8 +217,8 @@ struct ExpressionCompiler {
     expression: Expression,
     /// Called once: warnings hardly depend on the link type.
     on_warnings: Option<WarningHandler>,
-    /// `None` for link types of which the filter rejects every packet.
-    compiled: Vec<(LinkType, Option<Arc<CompiledFilter>>)>,
+    /// `None` for link types of which the filter rejects every packet. All unknown types share an entry: a file can have many.
+    compiled: Vec<(filter::LinkType, Option<Arc<CompiledFilter>>)>,
 }
 
 impl ExpressionCompiler {
@@ -227,11 +227,15 @@ impl ExpressionCompiler {
         interface: &Interface,
         number: usize,
     ) -> Result<Option<Arc<CompiledFilter>>, ReadError> {
-        let link_type = interface.link_type;
-        if let Some((_, known)) = self.compiled.iter().find(|(known, _)| *known == link_type) {
+        let link = filter::LinkType::from_number(interface.link_type.0);
+        // On types without a name only lengths and bytes are known, whatever their number.
+        let key = match link {
+            filter::LinkType::Other(_) => filter::LinkType::Other(0),
+            known => known,
+        };
+        if let Some((_, known)) = self.compiled.iter().find(|(known, _)| *known == key) {
             return Ok(known.clone());
         }
-        let link = filter::LinkType::from_number(link_type.0);
         let mut options = FilterOptions::new(link);
         // As tcpdump -r: the netmask is not in the file.
         options.netmask = Some(std::net::Ipv4Addr::UNSPECIFIED);
@@ -252,7 +256,7 @@ impl ExpressionCompiler {
                 });
             }
         };
-        self.compiled.push((link_type, filter.clone()));
+        self.compiled.push((key, filter.clone()));
         Ok(filter)
     }
 
