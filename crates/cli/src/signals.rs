@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 
 use rustix::event::{Timespec, poll};
 use rustix::thread::{CapabilitySet, set_name};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXFSZ};
 use signal_hook::{flag, low_level};
 use tapline::Stop;
 
@@ -90,6 +90,16 @@ fn end_after(mut signals: UnixStream) {
     let _ = signals.read_exact(&mut byte);
     screen::abandon();
     low_level::exit(INTERRUPTED);
+}
+
+/// Makes a file that reaches `RLIMIT_FSIZE` an error of write(2), as a full disk is. By default a signal ends the program then, in
+/// the midst of a block. Programs that this one starts keep the default.
+///
+/// # Errors
+/// The signal cannot be handled, and keeps its effect.
+pub fn report_large_files() -> io::Result<()> {
+    flag::register(SIGXFSZ, Arc::default())?;
+    Ok(())
 }
 
 /// A flag that SIGQUIT sets instead of ending the program.
