@@ -1,5 +1,6 @@
 //! Signals: the first one ends a job in order, a second one ends the program at once.
 
+use std::fs;
 use std::io::{self, Read};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
@@ -29,12 +30,25 @@ const SAME_REQUEST: Timespec = Timespec {
 
 /// A [`Stop`] that SIGINT, SIGTERM and SIGHUP trigger.
 pub fn stop(sandbox: SandboxArgs) -> Result<Stop, Failure> {
-    stop_on(&[SIGINT, SIGTERM, SIGHUP], sandbox, CapabilitySet::empty())
+    stop_on(ending(), sandbox, CapabilitySet::empty())
 }
 
 /// The same in a command that may change to another user.
 pub fn stop_as(user: &UserArgs, sandbox: SandboxArgs) -> Result<Stop, Failure> {
-    stop_on(&[SIGINT, SIGTERM, SIGHUP], sandbox, user::to_follow(user))
+    stop_on(ending(), sandbox, user::to_follow(user))
+}
+
+/// The signals that end a job. SIGHUP is none of them if it was ignored from the start: nohup(1) means that a job goes on when its
+/// terminal is closed.
+fn ending() -> &'static [i32] {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    // The lowest bit is that of signal 1.
+    if ignored.is_some_and(|mask| mask & 1 << (SIGHUP - 1) != 0) {
+        return &[SIGINT, SIGTERM];
+    }
+    &[SIGINT, SIGTERM, SIGHUP]
 }
 
 /// A [`Stop`] that SIGINT and SIGTERM trigger, and a stream that has a byte for each SIGHUP.
