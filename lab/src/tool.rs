@@ -46,6 +46,7 @@ const PACKAGES: &[(&str, &str)] = &[
     ("prlimit", "util-linux"),
     ("python3", "python3"),
     ("qemu-system-x86_64", "qemu-system-x86"),
+    ("reordercap", "wireshark-common"),
     ("setpriv", "util-linux"),
     ("setsid", "util-linux"),
     ("ss", "iproute2"),

@@ -10,8 +10,9 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tapline::file::model::Interface;
 use tapline::file::write::{CaptureFileOptions, Output};
 
-use crate::args::PrintArgs;
+use crate::args::{PrintArgs, SandboxArgs};
 use crate::failure::{DECODER, Exit, Failure};
+use crate::sandbox;
 
 /// A running tshark, which reads a capture file from a pipe.
 #[derive(Debug)]
@@ -23,13 +24,15 @@ impl Decoder {
     /// Starts it, and returns where to write the packets of `interfaces`.
     pub fn start(
         args: &PrintArgs,
+        restricted: SandboxArgs,
         interfaces: Vec<Interface>,
     ) -> Result<(Self, CaptureFileOptions), Failure> {
         let mut command = Command::new(DECODER);
         command.args(arguments(args));
         // Ctrl-C ends the capture; tshark then prints what is in the pipe, and ends with it.
         command.process_group(0).stdin(Stdio::piped());
-        let mut child = command.spawn().map_err(|error| cannot_start(&error))?;
+        let child = sandbox::start_parser(&mut command, restricted);
+        let mut child = child.map_err(|error| cannot_start(&error))?;
         let pipe = child.stdin.take().map(OwnedFd::from);
         let pipe = pipe.ok_or_else(|| io::Error::from(io::ErrorKind::BrokenPipe))?;
         let output = Output::Descriptor {

@@ -57,6 +57,8 @@ use failure::{Exit, Failure};
 use screen::printable;
 
 fn main() -> ExitCode {
+    // Otherwise the program ends as others do.
+    let _ = signals::report_large_files();
     let result = Args::parse_line(from_ip_syntax(std::env::args_os()))
         .map_err(|error| usage::failure(&error))
         .and_then(|args| run(args.command));

@@ -1,5 +1,6 @@
 //! Signals: the first one ends a job in order, a second one ends the program at once.
 
+use std::fs;
 use std::io::{self, Read};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
@@ -8,7 +9,7 @@ use std::sync::atomic::AtomicBool;
 
 use rustix::event::{Timespec, poll};
 use rustix::thread::{CapabilitySet, set_name};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXFSZ};
 use signal_hook::{flag, low_level};
 use tapline::Stop;
 
@@ -29,12 +30,25 @@ const SAME_REQUEST: Timespec = Timespec {
 
 /// A [`Stop`] that SIGINT, SIGTERM and SIGHUP trigger.
 pub fn stop(sandbox: SandboxArgs) -> Result<Stop, Failure> {
-    stop_on(&[SIGINT, SIGTERM, SIGHUP], sandbox, CapabilitySet::empty())
+    stop_on(ending(), sandbox, CapabilitySet::empty())
 }
 
 /// The same in a command that may change to another user.
 pub fn stop_as(user: &UserArgs, sandbox: SandboxArgs) -> Result<Stop, Failure> {
-    stop_on(&[SIGINT, SIGTERM, SIGHUP], sandbox, user::to_follow(user))
+    stop_on(ending(), sandbox, user::to_follow(user))
+}
+
+/// The signals that end a job. SIGHUP is none of them if it was ignored from the start: nohup(1) means that a job goes on when its
+/// terminal is closed.
+fn ending() -> &'static [i32] {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    // The lowest bit is that of signal 1.
+    if ignored.is_some_and(|mask| mask & 1 << (SIGHUP - 1) != 0) {
+        return &[SIGINT, SIGTERM];
+    }
+    &[SIGINT, SIGTERM, SIGHUP]
 }
 
 /// A [`Stop`] that SIGINT and SIGTERM trigger, and a stream that has a byte for each SIGHUP.
@@ -90,6 +104,16 @@ fn end_after(mut signals: UnixStream) {
     let _ = signals.read_exact(&mut byte);
     screen::abandon();
     low_level::exit(INTERRUPTED);
+}
+
+/// Makes a file that reaches `RLIMIT_FSIZE` an error of write(2), as a full disk is. By default a signal ends the program then, in
+/// the midst of a block. Programs that this one starts keep the default.
+///
+/// # Errors
+/// The signal cannot be handled, and keeps its effect.
+pub fn report_large_files() -> io::Result<()> {
+    flag::register(SIGXFSZ, Arc::default())?;
+    Ok(())
 }
 
 /// A flag that SIGQUIT sets instead of ending the program.

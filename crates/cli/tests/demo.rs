@@ -14,7 +14,7 @@ use tempfile::TempDir;
 
 use crate::support::files::count;
 use crate::support::run::{spawn, spawn_into};
-use crate::support::{ENDING, PROGRAM, assert_has, ip_json, text, tool, words};
+use crate::support::{PROGRAM, assert_has, ending, ip_json, text, tool, words};
 
 /// The kinds of traffic, and display filters of tshark that select them.
 const KINDS: [(&str, &str); 10] = [
@@ -200,7 +200,7 @@ fn text_in_a_pipe_has_no_colours_and_names_the_file() {
 
 #[test]
 fn a_signal_removes_the_incomplete_file() {
-    for signal in ENDING {
+    for signal in ending() {
         let machine = Machine::new();
         let mut running = spawn(machine.demo(""));
         while !running.line().starts_with("  TCP over IPv6") {}

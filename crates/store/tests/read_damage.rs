@@ -382,3 +382,14 @@ fn interfaces_are_bounded() {
     let (_, error) = first_error(&bytes);
     assert_eq!((error.kind, error.block), (ErrorKind::Unsupported, 65_538));
 }
+
+#[test]
+fn descriptions_of_interfaces_are_bounded() {
+    let interface = LITTLE.interface(1, 0, &LITTLE.option(1, &[b'x'; 60_000]));
+    // Without type and lengths.
+    let fitting = tapline_store::read::INTERFACES_BYTES_MAX / (interface.len() - 12);
+    let bytes = [LITTLE.section(&[]), interface.repeat(fitting + 1)].concat();
+    let (_, error) = first_error(&bytes);
+    let block = fitting as u64 + 2;
+    assert_eq!((error.kind, error.block), (ErrorKind::Unsupported, block));
+}

@@ -1,6 +1,6 @@
 //! Flags of `tapline read` that change packets and blocks of a copy.
 
-use std::num::NonZeroUsize;
+use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -42,6 +42,23 @@ pub struct EditArgs {
     /// Add this time to all time stamps, for example 1h, -0.5s
     #[arg(hide_short_help = true, long, value_name = "TIME", requires = "write", allow_hyphen_values = true, value_parser = shift, help_heading = "Editing")]
     pub shift: Option<i64>,
+
+    /// Sort packets by time, with SIZE memory for packets that wait for earlier ones [default: 256M]
+    ///
+    /// If a packet comes so late that later ones had to be written, the file is complete, but the exit status is 1. The packets of each
+    /// section of a file are sorted.
+    #[arg(
+        hide_short_help = true,
+        long,
+        value_name = "SIZE",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "256M",
+        requires = "write",
+        value_parser = units::nonzero_size,
+        help_heading = "Editing"
+    )]
+    pub sort: Option<NonZeroU64>,
 
     /// Leave out packets with the same bytes as one of the N before [default: 4], or up to a TIME before
     #[arg(

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::num::NonZeroU64;
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -81,6 +82,32 @@ pub struct ReadArgs {
     #[arg(long, conflicts_with = "summary", help_heading = "Filtering")]
     pub index: bool,
 
+    /// Only packets with these numbers, for example 1-10,20,100-
+    ///
+    /// Packets are numbered from 1 in the order in which they are read, as in Wireshark. The filter does not change the numbers.
+    #[arg(
+        hide_short_help = true,
+        long,
+        value_name = "NUMBERS",
+        value_delimiter = ',',
+        value_parser = packet_numbers,
+        conflicts_with_all = ["except_packets", "index", "summary"],
+        help_heading = "Filtering"
+    )]
+    pub packets: Vec<RangeInclusive<u64>>,
+
+    /// All packets but those with these numbers
+    #[arg(
+        hide_short_help = true,
+        long,
+        value_name = "NUMBERS",
+        value_delimiter = ',',
+        value_parser = packet_numbers,
+        conflicts_with_all = ["index", "summary"],
+        help_heading = "Filtering"
+    )]
+    pub except_packets: Vec<RangeInclusive<u64>>,
+
     /// Stop after N packets
     #[arg(short, long, value_name = "N", help_heading = "Filtering")]
     pub count: Option<NonZeroU64>,
@@ -146,4 +173,19 @@ pub struct ReadArgs {
 
     #[command(flatten)]
     pub user: UserArgs,
+}
+
+/// `7`, `1-10` or `100-`.
+fn packet_numbers(text: &str) -> Result<RangeInclusive<u64>, String> {
+    let (first, last) = text.split_once('-').unwrap_or((text, text));
+    let last = if last.is_empty() {
+        Ok(u64::MAX)
+    } else {
+        last.parse()
+    };
+    match (first.parse::<u64>(), last) {
+        (Ok(0), _) => Err("packets are numbered from 1".into()),
+        (Ok(first), Ok(last)) if first <= last => Ok(first..=last),
+        _ => Err("use numbers and ranges such as 1-10,20,100-".into()),
+    }
 }

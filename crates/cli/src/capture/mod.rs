@@ -144,7 +144,8 @@ fn capture(args: &CaptureArgs) -> Result<Exit, Failure> {
         written = files::written(std::slice::from_ref(consumer.inner()));
         result
     } else if args.print.decode.is_some() {
-        let (decoder, options) = Decoder::start(&args.print, capture.interfaces().to_vec())?;
+        let interfaces = capture.interfaces().to_vec();
+        let (decoder, options) = Decoder::start(&args.print, args.sandbox, interfaces)?;
         let file = setup::create(options, &capture)?;
         (running, control) = start.begin(&capture, &written, Controls::default(), &progress)?;
         let mut consumer = progress.around(FileConsumer::new(file, Duration::ZERO));

@@ -51,6 +51,8 @@ pub fn as_read(args: &CaptureArgs) -> Result<Option<ReadArgs>, Failure> {
         interface: Vec::new(),
         from: None,
         to: None,
+        packets: Vec::new(),
+        except_packets: Vec::new(),
         count: args.count,
         snaplen: (args.snaplen != DEFAULT_SNAPLEN).then_some(args.snaplen),
         summary: false,

@@ -9,6 +9,7 @@ use tapline::doctor::{Finding, Report, Severity};
 use super::record::FixResult;
 use crate::args::DoctorArgs;
 use crate::failure::chain;
+use crate::screen::is_unprintable;
 
 /// Lines wrap at this column.
 const COLUMNS: usize = 100;
@@ -167,7 +168,13 @@ fn wrapped(out: &mut String, mark: &str, indent: &str, text: &str) {
 
 /// Writes a line. Interface names may contain control characters, which must not reach the terminal.
 fn line(out: &mut String, text: &str) {
-    let printable = |c: char| if c.is_control() && c != '\n' { '?' } else { c };
+    let printable = |c: char| {
+        if is_unprintable(c) && c != '\n' {
+            '?'
+        } else {
+            c
+        }
+    };
     out.extend(text.trim_end_matches(' ').chars().map(printable));
     out.push('\n');
 }

@@ -13,6 +13,7 @@ use super::names::Names;
 use crate::args::ShowArgs;
 use crate::failure::{Exit, Failure};
 use crate::json;
+use crate::screen::is_unprintable;
 
 /// How much is printed of each object.
 #[derive(Clone, Copy, Debug, Default)]
@@ -103,9 +104,9 @@ pub fn push(text: &mut String, words: fmt::Arguments<'_>) {
     let _ = text.write_fmt(words);
 }
 
-/// `text` without control characters: anybody may have named a link.
+/// `text`, which may have several lines, without what [`is_unprintable`]: anybody may have named a link.
 pub fn printable(text: &str) -> String {
-    let is_unsafe = |letter: char| letter.is_control() && !matches!(letter, '\n' | '\t');
+    let is_unsafe = |letter: char| is_unprintable(letter) && !matches!(letter, '\n' | '\t');
     text.replace(is_unsafe, "?")
 }
 

@@ -3,6 +3,7 @@
 use std::fmt::{self, Display, Write};
 
 use super::chart::Chart;
+use crate::screen::is_unprintable;
 
 /// Rows of a table that are shown.
 pub const ROWS_MAX: usize = 1000;
@@ -241,17 +242,12 @@ impl Display for Escaped<'_> {
                 '>' => f.write_str("&gt;")?,
                 '"' => f.write_str("&quot;")?,
                 '\'' => f.write_str("&#39;")?,
-                c if c.is_control() || is_invisible(c) => f.write_char('?')?,
+                c if is_unprintable(c) => f.write_char('?')?,
                 c => f.write_char(c)?,
             }
         }
         Ok(())
     }
-}
-
-/// Marks of direction and joiners: what they surround would look like something else.
-fn is_invisible(c: char) -> bool {
-    matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
 }
 
 /// Widths for which charts are drawn.
@@ -294,10 +290,7 @@ mod tests {
             !text.contains("<script") && !text.contains("onload='"),
             "{text}"
         );
-        assert!(
-            text.chars()
-                .all(|c| c == '\n' || !c.is_control() && !is_invisible(c))
-        );
+        assert!(text.chars().all(|c| c == '\n' || !is_unprintable(c)));
         assert_eq!(text.matches("&lt;script&gt;").count(), 17, "{text}");
     }
 }

@@ -13,10 +13,10 @@ use rustix::fs::{FileType, fstat};
 use tapline::filter::{
     CompiledFilter, FilterOptions, LinkType, NameResolver, NoNames, SystemNames, Transport,
 };
-use tapline::read::ReadBuilder;
+use tapline::read::{PacketNumbers, ReadBuilder};
 use tapline::{Expression, Filter};
 
-use crate::args::{OutputArgs, ReadArgs};
+use crate::args::ReadArgs;
 use crate::failure::{Exit, Failure};
 use crate::filter::warn;
 use crate::filter_file;
@@ -43,7 +43,7 @@ impl Arguments {
     /// begins the filter. `--` separates them explicitly.
     pub fn new(args: &ReadArgs) -> Result<Self, Failure> {
         let arguments = Self::of(&args.words, &args.filter, args.filter_file.as_deref())?;
-        refuse_overwrite(&args.output, &arguments.files)?;
+        refuse_overwrite(args, &arguments.files)?;
         Ok(arguments)
     }
 
@@ -129,6 +129,12 @@ impl Arguments {
         }
         if let Some(to) = args.to {
             builder = builder.to_ns(to.0);
+        }
+        if !args.packets.is_empty() {
+            builder = builder.numbers(PacketNumbers::only(args.packets.iter().cloned()));
+        } else if !args.except_packets.is_empty() {
+            let numbers = PacketNumbers::all_but(args.except_packets.iter().cloned());
+            builder = builder.numbers(numbers);
         }
         if let Some(packets) = args.count {
             builder = builder.count(packets);
@@ -259,20 +265,20 @@ impl NameResolver for GuardedNames {
     }
 }
 
-/// Refuses an output that is, or with rotation may become, one of the input `files`.
-fn refuse_overwrite(args: &OutputArgs, files: &[PathBuf]) -> Result<(), Failure> {
-    let path = args.write.as_deref();
+/// Refuses an output that is, or with rotation or `--split` may become, one of the input `files`.
+fn refuse_overwrite(args: &ReadArgs, files: &[PathBuf]) -> Result<(), Failure> {
+    let path = args.output.write.as_deref();
     let Some(path) = path.filter(|path| !output::is_stdout(path)) else {
         return Ok(());
     };
     let mut compressed = path.as_os_str().to_owned();
     compressed.push(".zst");
     let outputs = [file_id(path), file_id(Path::new(&compressed))];
-    let rotates = output::rotation(args).is_any();
+    let numbers_files = output::rotation(&args.output).is_any() || args.edit.split.is_some();
     for file in files {
         let id = file_id(file);
         let is_output = id.is_some() && outputs.contains(&id);
-        if is_output || rotates && has_rotated_name(file, path) {
+        if is_output || numbers_files && has_numbered_name(file, path) {
             let line = format!(
                 "cannot write to {}: it would overwrite the input {}",
                 path.display(),
@@ -300,8 +306,8 @@ fn is_stream(file: &Path) -> bool {
     !is_regular
 }
 
-/// Whether `file` is in the folder of `path` and has a name that rotation can create: `STEM_…`.
-fn has_rotated_name(file: &Path, path: &Path) -> bool {
+/// Whether `file` is in the folder of `path` and has a name that a numbered output can get: `STEM_…`.
+fn has_numbered_name(file: &Path, path: &Path) -> bool {
     let folder = |path: &Path| {
         let parent = path
             .parent()

@@ -40,6 +40,7 @@ pub fn edits(args: &EditArgs) -> Result<Edits, Failure> {
     edits.strips_secrets = args.strip.contains(&Stripped::Secrets);
     edits.strips_names = args.strip.contains(&Stripped::Names);
     edits.shift_ns = args.shift.unwrap_or(0);
+    edits.sort_bytes = args.sort;
     edits.duplicates = args.dedup.map(|window| match window {
         CountOrTime::Count(packets) => {
             DuplicateWindow::Packets(usize::try_from(packets).unwrap_or(usize::MAX))

@@ -46,6 +46,10 @@ pub fn run(args: &ReadArgs) -> Result<Exit, Failure> {
         let line = "--split flow needs the name of a pcapng file: each flow gets a file of its own";
         return Err(Failure::new(Exit::Usage, line));
     }
+    if args.edit.split == Some(FileSplit::Flow) && args.output.rotate_size.is_some() {
+        let line = "--split flow writes one file for each flow, and --rotate-size several";
+        return Err(Failure::new(Exit::Usage, line));
+    }
     let arguments = Arguments::new(args)?;
     let columns = columns(args, arguments.when_full())?;
     if columns.is_none() {
@@ -82,7 +86,7 @@ pub fn run(args: &ReadArgs) -> Result<Exit, Failure> {
     }
     let result = match &args.output.write {
         None if args.print.decode.is_some() => {
-            let (decoder, options) = Decoder::start(&args.print, Vec::new())?;
+            let (decoder, options) = Decoder::start(&args.print, args.sandbox, Vec::new())?;
             restrict()?;
             let result = read.write_to(options);
             decoder.finish()?;
@@ -115,7 +119,22 @@ pub fn run(args: &ReadArgs) -> Result<Exit, Failure> {
             .map_err(|error| Failure::output("cannot print the summary", &error))?;
     }
     result.map_err(|error| failure(&error))?;
-    fail_if_broken(broken.iter().map(|error| chain(error)).collect())
+    let broken = broken.iter().map(|error| chain(error));
+    fail_if_broken(
+        broken
+            .chain(unsorted_line(read.summary().unsorted))
+            .collect(),
+    )
+}
+
+/// Why a sorted copy is not in order.
+fn unsorted_line(packets: u64) -> Option<String> {
+    (packets > 0).then(|| {
+        format!(
+            "{} not in time order: earlier packets came after the memory for sorting was full (use --sort=SIZE with a larger size)",
+            counted(packets, "packet")
+        )
+    })
 }
 
 /// Rejects several files where standard output is one.
@@ -206,6 +225,7 @@ fn columns(args: &ReadArgs, when_full: WhenFull) -> Result<Option<ColumnOutput>,
         ("--packet-comment", !edit.packet_comment.is_empty()),
         ("--strip", !edit.strip.is_empty()),
         ("--shift", edit.shift.is_some()),
+        ("--sort", edit.sort.is_some()),
         ("--dedup", edit.dedup.is_some()),
         ("--split", edit.split.is_some()),
         ("--inject-secrets", edit.inject_secrets.is_some()),
@@ -407,6 +427,7 @@ fn summary_json(summary: &ReadSummary, broken: &[InputError]) -> Value {
         "duplicates": summary.duplicates,
         "emptied": summary.emptied,
         "limited_times": summary.limited_times,
+        "unsorted": summary.unsorted,
         "unused_comments": summary.unused_comments,
         "written": written.packets,
         "bytes_written": written.bytes,

@@ -69,8 +69,19 @@ impl FileRules {
 
 /// Restricts the calling thread. Returns `None` if the kernel has no Landlock, or a container around this program refuses its calls.
 pub fn restrict(sandbox: &Sandbox) -> io::Result<Option<FileRules>> {
-    enforce(sandbox).or_else(|error| match refusal(&*error) {
-        Some(libc::EPERM | libc::ENOSYS) => Ok(None),
+    if_supported(enforce(sandbox))
+}
+
+/// Lets the calling thread and what it starts read and execute every file, write none and connect to no TCP port. Does nothing where
+/// [`restrict`] returns `None`.
+pub fn only_read() -> io::Result<()> {
+    if_supported(enforce_only_read())
+}
+
+/// The default if the kernel has no Landlock, or a container around this program refuses its calls.
+fn if_supported<T: Default>(result: Result<T, Failed>) -> io::Result<T> {
+    result.or_else(|error| match refusal(&*error) {
+        Some(libc::EPERM | libc::ENOSYS) => Ok(T::default()),
         _ => Err(io::Error::other(error)),
     })
 }
@@ -90,11 +101,25 @@ fn refusal(error: &(dyn Error + 'static)) -> Option<i32> {
     None
 }
 
-fn enforce(sandbox: &Sandbox) -> Result<Option<FileRules>, Failed> {
-    let mut rules = Ruleset::default()
-        .handle_access(AccessFs::from_all(RULES))?
+/// Rules that forbid everything.
+fn no_access() -> Result<RulesetCreated, Failed> {
+    let handled = Ruleset::default().handle_access(AccessFs::from_all(RULES))?;
+    Ok(handled
         .handle_access(AccessNet::from_all(RULES))?
-        .create()?;
+        .create()?)
+}
+
+fn enforce_only_read() -> Result<(), Failed> {
+    let everywhere = std::iter::once(Path::new("/"));
+    let rules = allow(no_access()?, everywhere, AccessFs::from_read(RULES))?;
+    let devices = ALWAYS_WRITTEN.iter().map(Path::new);
+    let rules = allow(rules, devices, AccessFs::WriteFile | AccessFs::IoctlDev)?;
+    rules.restrict_self()?;
+    Ok(())
+}
+
+fn enforce(sandbox: &Sandbox) -> Result<Option<FileRules>, Failed> {
+    let mut rules = no_access()?;
     let read = AccessFs::from_read(RULES) & !AccessFs::Execute;
     let reads = ALWAYS_READ.iter().map(Path::new);
     let reads = reads.chain(sandbox.reads.iter().map(PathBuf::as_path));

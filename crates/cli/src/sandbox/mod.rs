@@ -13,10 +13,11 @@ mod variation;
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
 use std::sync::mpsc::sync_channel;
 use std::thread::{self, JoinHandle};
 
-use rustix::thread::CapabilitySet;
+use rustix::thread::{CapabilitySet, set_no_new_privs};
 use serde_json::Value;
 use tapline::file::write::read_time_zone;
 
@@ -272,6 +273,27 @@ impl Sandbox {
         let seccomp = filters::restrict(self)?;
         Ok(Enforced { landlock, seccomp })
     }
+}
+
+/// Starts another program that parses packets. It gets no capabilities, also not those that root gets by starting a program, and
+/// unless `--no-sandbox` is given it writes no files and connects to no TCP port, as far as the kernel has Landlock.
+///
+/// This thread stays as it is.
+pub fn start_parser(command: &mut Command, args: SandboxArgs) -> io::Result<Child> {
+    let start = || -> io::Result<Child> {
+        privilege::drop_all_but(CapabilitySet::empty())?;
+        set_no_new_privs(true)?;
+        if !args.no_sandbox {
+            files::only_read()?;
+        }
+        command.spawn()
+    };
+    thread::scope(|scope| {
+        let thread = thread::Builder::new().name("start".into());
+        let started = thread.spawn_scoped(scope, start)?.join();
+        // It has panicked.
+        started.unwrap_or_else(|_| Err(io::ErrorKind::Other.into()))
+    })
 }
 
 /// The directory of a file that exists or may be created, and that to which a link leads; anything else alone, for example a

@@ -34,9 +34,15 @@ pub fn filled(text: &str, columns: usize) -> String {
     format!("{text}{:blanks$}", "")
 }
 
-/// `text` without control characters: anybody may have named an interface or a file.
+/// `text` without control characters and marks that cannot be seen: anybody may have named an interface or a file.
 pub fn printable(text: &str) -> String {
-    text.replace(char::is_control, "?")
+    text.replace(is_unprintable, "?")
+}
+
+/// Whether this controls a terminal, or is a mark of direction or a joiner: what such a mark surrounds looks like something else.
+pub fn is_unprintable(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
 }
 
 #[cfg(test)]

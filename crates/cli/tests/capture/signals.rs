@@ -7,12 +7,13 @@ use serde_json::json;
 
 use crate::support::files::{bytes, count, tshark};
 use crate::support::frames::{frames, number};
-use crate::support::{ENDING, Scene, output};
+use crate::support::run::spawn;
+use crate::support::{PROGRAM, Scene, ending, output, words};
 
 #[test]
 fn a_signal_ends_the_capture_in_order() {
     let scene = Scene::new();
-    for signal in ENDING {
+    for signal in ending() {
         for flags in ["", "--backend packet-v2"] {
             let mut running = scene.capture(&format!("-w file.pcapng {flags}"));
             scene.send(&frames(200, 100));
@@ -26,6 +27,21 @@ fn a_signal_ends_the_capture_in_order() {
             assert_eq!(count(&file), 200);
         }
     }
+}
+
+/// As with tcpdump: nohup(1) lets a capture go on when its terminal is closed.
+#[test]
+fn a_hangup_that_was_ignored_from_the_start_ends_nothing() {
+    let scene = Scene::new();
+    let mut command = scene.right.command("bash");
+    command.args(["-c", "trap '' HUP; exec \"$@\"", "bash", PROGRAM]);
+    command.args(words("capture -i right0 --json --stats-interval 5ms"));
+    let mut running = spawn(command);
+    running.ready();
+    running.signal(Signal::HUP);
+    scene.send(&frames(10, 100));
+    running.received(10);
+    running.stop().done().conserves(10);
 }
 
 /// Packets that lie in the ring when the signal comes are read before the end: here nobody has read any,

@@ -9,7 +9,7 @@ use crate::support::count::{run, start, start_text, tally, totals};
 use crate::support::frames::{frames, udp};
 use crate::support::run::spawn_into;
 use crate::support::terminal::Terminal;
-use crate::support::{ENDING, PROGRAM, Scene, ip, words};
+use crate::support::{PROGRAM, Scene, ending, ip, words};
 
 #[test]
 fn a_line_tells_each_class_and_interval() {
@@ -98,7 +98,7 @@ fn a_quiet_count_tells_the_intervals_alone() {
 #[test]
 fn a_signal_or_the_time_ends_the_count_in_order() {
     let scene = Scene::new();
-    for signal in ENDING {
+    for signal in ending() {
         // In the first interval, which is far from over.
         let running = start(&scene, "--interval 1h all= 'none=vlan 4095'");
         scene.send(&frames(200, 100));

@@ -215,13 +215,17 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// A capture file that ends within a block, or a file of columns that ends before its end.
+/// A capture file, also a compressed one, that ends within a block, or a file of columns that ends before its end.
 pub fn unreadable(folder: &Path) -> Option<String> {
     let is_damaged = |path: &PathBuf| {
         let end = path.extension().unwrap_or_default();
         let bytes = || fs::read(path).unwrap_or_default();
         match end.to_str() {
             Some("pcapng" | "pcap") => packets(&bytes()).is_none(),
+            Some("zst") => {
+                let packets = || packets(&decompressed(path)?);
+                !bytes().is_empty() && packets().is_none()
+            }
             Some("parquet") => {
                 let bytes = bytes();
                 !(bytes.starts_with(b"PAR1") && bytes.ends_with(b"PAR1"))
@@ -231,6 +235,13 @@ pub fn unreadable(folder: &Path) -> Option<String> {
     };
     let damaged = files(folder).into_iter().find(is_damaged)?;
     Some(format!("{} is damaged", damaged.display()))
+}
+
+/// What zstd(1) makes of a file. `None` if its last frame is incomplete.
+fn decompressed(path: &Path) -> Option<Vec<u8>> {
+    let zstd = lab::tool::command("zstd").arg("-dcq").arg(path).output();
+    let output = zstd.expect("zstd runs");
+    output.status.success().then_some(output.stdout)
 }
 
 /// A file that was to be completed.

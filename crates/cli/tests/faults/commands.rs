@@ -113,6 +113,7 @@ pub const CASES: &[Case] = &[
     case("read --summary CORPUS", Check::Same),
     case("read CORPUS CORPUS -w DIR/out.pcapng", Check::File),
     case("read CORPUS -w DIR/out.pcapng.zst", Check::Ends),
+    case("read CORPUS --sort -w DIR/out.pcapng", Check::File),
     case("read CORPUS -c 3 -x ether[0]>0", Check::Same),
     case("read CORPUS --anonymize -w DIR/out.pcapng.zst", Check::Ends),
     case(

@@ -34,9 +34,6 @@ const INTERFACE: [&str; 3] = [
     "ip link set right0 down; ip link set right0 up",
 ];
 
-/// A file may have `$1` bytes: a write that reaches them is short, the next one fails.
-const FILE_SIZE: &str = "trap '' XFSZ; size=$1; shift; exec prlimit --fsize=$size \"$@\"";
-
 /// A control group with `$1` bytes of memory.
 const CGROUP: &str = "group=/sys/fs/cgroup/memory/tapline-faults-$$; mkdir $group || exit
 echo $1 >$group/memory.limit_in_bytes; echo $$ >$group/cgroup.procs; shift; \"$@\"; status=$?
@@ -82,7 +79,8 @@ impl Way {
                 "locked memory",
                 format!("prlimit --memlock={}", (random % 64) << 10),
             ),
-            3 => ("file size", String::new()),
+            // A write that reaches the limit is short, the next one fails.
+            3 => ("file size", format!("prlimit --fsize={}", random % 6000)),
             4 => ("interface", String::new()),
             5 if Path::new(CGROUPS).exists() => ("control group", String::new()),
             6 | 7 if is_traceable => ("short", inject("short")),
@@ -91,7 +89,6 @@ impl Way {
         };
         let moment = format!("0.{:03}", 1 + random % 150);
         let by = match what {
-            "file size" => shell(FILE_SIZE, &[(random % 6000).to_string()]),
             "interface" => {
                 let change = INTERFACE[(random >> 32) as usize % INTERFACE.len()];
                 shell(LATER, &[moment.clone(), change.to_owned()])

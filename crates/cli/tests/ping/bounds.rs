@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::support::ping::{dead_ends, ping, start, with_files};
 use crate::support::run::Running;
-use crate::support::{ENDING, Scene, number};
+use crate::support::{Scene, ending, number};
 
 /// As ping does: who waits for a host to come up gives the time and the number of answers.
 #[test]
@@ -49,7 +49,7 @@ fn a_run_that_finds_no_memory_is_refused() {
 #[test]
 fn a_signal_ends_the_run_with_its_summary() {
     let scene = Scene::new();
-    for signal in ENDING {
+    for signal in ending() {
         let mut running = start(&scene, "--json -i 10ms 10.1.0.2");
         running.event(|event| event["seq"] == 3);
         running.signal(signal);

@@ -9,7 +9,7 @@ use tapline::file::write::{CaptureFileOptions, Format, Output};
 use crate::support::files::{
     KNOWN, capinfos, capture, column, known_corpus, made, pcap, tcpdump, tcpdump_all, tshark,
 };
-use crate::support::run::{events, printed, run, run_with};
+use crate::support::run::{events, printed, run, run_with, spawn};
 use crate::support::terminal::Terminal;
 use crate::support::{PROGRAM, assert_has, assert_refused, text, tool};
 
@@ -288,8 +288,15 @@ fn rotation_parts_the_packets_and_names_files_by_their_time() {
     let (_, kept, counts) = write("--rotate-interval 5s --keep 1");
     assert_eq!(counts, [5]);
     // Reading the parts again must not overwrite them.
-    let again = format!("read -w {pattern} --rotate-packets 2 {}", kept[0]);
-    assert_refused(run, &[(&again, 2, "would overwrite the input")]);
+    for flag in [
+        "--rotate-packets 2",
+        "--split 2",
+        "--split 1s",
+        "--split flow",
+    ] {
+        let again = format!("read -w {pattern} {flag} {}", kept[0]);
+        assert_refused(run, &[(&again, 2, "would overwrite the input")]);
+    }
     assert_eq!(tshark(&kept[0], &["frame.number"]).len(), 5);
 }
 
@@ -305,6 +312,31 @@ fn an_input_is_not_overwritten() {
         assert_refused(run, &[(&line, 2, "would overwrite the input")]);
         assert_eq!(std::fs::read(&path).expect("the file"), bytes);
     }
+}
+
+/// A limit of the size of files is like a full disk: an error, whole packets and an account, no signal that ends the program.
+#[test]
+fn a_limit_of_the_file_size_leaves_whole_packets() {
+    let folder = Folder::new();
+    let (source, target) = (folder.file("in.pcap"), folder.file("out.pcapng"));
+    std::fs::write(&source, pcap(&[1, 2, 3, 4, 5])).expect("written");
+    let mut command = lab::tool::command("prlimit");
+    let arguments = [
+        "--fsize=400",
+        PROGRAM,
+        "read",
+        "--json",
+        "-w",
+        &target,
+        &source,
+    ];
+    command.args(arguments);
+    let ended = spawn(command).finish();
+    assert!(ended.exit(1).ends_with("File too large"), "{ended:?}");
+    let written = column::<u32>(&target, "frame.number").len() as u64;
+    assert!((1..5).contains(&written), "{written}");
+    let account = json!({"received": 5, "written": written, "lost": {"writer": 5 - written}});
+    assert_has(&ended.events()[0], &account);
 }
 
 #[test]

@@ -143,3 +143,49 @@ fn a_file_truncated_while_it_is_read_is_an_error_after_its_packets() {
         assert!((1000..200_000).contains(&packets), "{packets}");
     }
 }
+
+/// A file, which may be compressed, cannot make a summary take as much memory as its comments have bytes.
+#[test]
+fn a_summary_keeps_comments_up_to_a_limit_and_the_last_counters() {
+    let block = |kind: u32, body: &[u8]| {
+        let length = (12 + body.len() as u32).to_le_bytes();
+        [&kind.to_le_bytes()[..], &length, body, &length].concat()
+    };
+    let magic = 0x1a2b_3c4d_u32.to_le_bytes();
+    let header = [&magic[..], &[1, 0, 0, 0], &[0xff; 8]].concat();
+    let mut file = block(0x0a0d_0d0a, &header);
+    file.extend(block(1, &[1, 0, 0, 0, 0, 0, 0, 0]));
+    let comment_bytes = 60_000_u16;
+    let comment = vec![b'x'; usize::from(comment_bytes)];
+    let all = 400_u64;
+    for received in 1..=all {
+        // Interface 0 and the time 0; a comment, and isb_ifrecv.
+        let options = [
+            &[0; 12][..],
+            &[1, 0],
+            &comment_bytes.to_le_bytes(),
+            &comment,
+            &[4, 0, 8, 0],
+            &received.to_le_bytes(),
+            &[0; 4],
+        ];
+        file.extend(block(5, &options.concat()));
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = text(&folder.path().join("notes.pcapng"));
+    std::fs::write(&path, file).expect("written");
+    let report = events(&format!("read --summary {path}"));
+    let interface = &report[0]["interfaces"][0];
+    let last = json!({"statistics_blocks": all, "statistics": {"received": all, "comment": null}});
+    assert_has(interface, &last);
+    // 16 MiB of comments, of which each takes somewhat more than its bytes.
+    let notes = interface["notes"].as_array().expect("notes");
+    let most = (16 << 20) / usize::from(comment_bytes);
+    assert!((most - 4..=most).contains(&notes.len()), "{}", notes.len());
+    let length_of = |note: &serde_json::Value| note["comment"].as_str().map(str::len);
+    assert!(
+        notes
+            .iter()
+            .all(|note| length_of(note) == Some(comment.len()))
+    );
+}

@@ -5,8 +5,8 @@ use std::path::Path;
 use crate::support::blocks::{Line, lines};
 use crate::support::files::{capture, count, known_corpus, pcap, tshark};
 use crate::support::frames::udp;
-use crate::support::run::{events, printed, run};
-use crate::support::{assert_refused, text, tool};
+use crate::support::run::{events, printed, run, spawn};
+use crate::support::{PROGRAM, assert_refused, text, tool};
 
 struct Folder(tempfile::TempDir);
 
@@ -404,10 +404,15 @@ fn packets_of_flows_beyond_the_limit_are_together_and_counted() {
         "2 079 packets of flows without a file are in the one with the number 0 (--split-files 7)";
     run(&line).assert_says(told);
     let alone = format!("read -w {output} --split-files 7 {input}");
-    assert_refused(run, &[(&alone, 2, "--split")]);
+    let rotated = format!("{line} --rotate-size 1M");
+    assert_refused(
+        run,
+        &[(&alone, 2, "--split"), (&rotated, 2, "--rotate-size")],
+    );
 }
 
-/// Long headers, names, and packets that are each of another flow: without a limit every file repeats them all.
+/// Long headers, names, and packets that are each of another flow: without a limit every file repeats them all, and each open file
+/// keeps them in memory. The memory suffices for about 25 copies, and 17 files have two each.
 #[test]
 fn what_each_file_repeats_is_bounded() {
     let folder = Folder::new();
@@ -451,7 +456,12 @@ fn what_each_file_repeats_is_bounded() {
         file.extend(block(6, &[&[0; 12], &length[..], &length, &frame].concat()));
     }
     std::fs::write(&input, &file).expect("written");
-    let report = events(&format!("read -w {output} --split flow {input}"));
+    let mut command = lab::tool::command("prlimit");
+    let arguments = ["read", "--json", "--split", "flow", "-w", &output, &input];
+    command.args(["--data=400000000", PROGRAM]).args(arguments);
+    let ended = spawn(command).finish();
+    ended.exit(0);
+    let report = ended.events();
     let number = |key: &str| report[0][key].as_u64().expect("a number");
     assert_eq!(number("written"), u64::from(packets));
     // 256 MiB, 16 times the packets, and one copy.

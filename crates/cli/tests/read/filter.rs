@@ -307,3 +307,31 @@ fn a_long_file_is_copied_byte_for_byte_and_filtered_as_tcpdump_does() {
         &json!({"delivered": 1}),
     );
 }
+
+/// A small file can have interfaces of tens of thousands of link types. To compile a long filter for each would take many minutes.
+#[test]
+fn a_filter_is_compiled_once_for_all_unknown_link_types() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = text(&folder.path().join("many.pcapng"));
+    let types = 10_000..50_000;
+    let count = types.len() as u32;
+    let interfaces = types.map(|number| Interface::new(LinkType(number), 0));
+    let output = Output::Path(path.clone().into());
+    let options = CaptureFileOptions::new(output, interfaces.collect());
+    let mut file = CaptureFile::create(options, 0).expect("made");
+    for (interface, byte) in [(0, 7), (count / 2, 8), (count - 1, 7)] {
+        let bytes = [byte; 20];
+        let packet = Packet {
+            interface,
+            ..Packet::new(1, &bytes)
+        };
+        file.write(&packet).expect("written");
+    }
+    file.close(&[]).expect("closed");
+    // Long enough that it matters.
+    let terms = (0..100).map(|term| format!(" or link[{}] = {}", term % 20, 100 + term));
+    let filter = format!("link[0] = 7{}", terms.collect::<String>());
+    let found = events(&format!("read {path} '{filter}'")).pop();
+    let expected = json!({"received": 3, "delivered": 2, "filtered": 1});
+    assert_has(&found.expect("a summary"), &expected);
+}

@@ -7,6 +7,7 @@ mod edit;
 mod filter;
 mod index;
 mod lines;
+mod order;
 mod packet_lines;
 mod pipes;
 mod rotation;

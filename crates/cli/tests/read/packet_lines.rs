@@ -193,3 +193,32 @@ fn the_failures_of_tshark_are_reported() {
         "{said}"
     );
 }
+
+/// tshark parses the packets of strangers, and root would get all capabilities back by starting it.
+#[test]
+fn tshark_has_no_privileges_and_writes_no_files() {
+    let file = capture("icmpv6.pcap");
+    let folder = tempfile::tempdir().expect("a folder");
+    let [fake, written] = ["tshark", "written"].map(|name| folder.path().join(name));
+    let script = format!(
+        "#!/bin/sh\n/bin/grep -E '^(CapPrm|CapEff|NoNewPrivs)' /proc/self/status\n\
+         /bin/cat > /dev/null\necho x > {}\n/bin/true\n",
+        written.display()
+    );
+    fs::write(&fake, script).expect("a program");
+    fs::set_permissions(&fake, fs::Permissions::from_mode(0o755)).expect("its mode");
+    for (flag, may_write) in [("", false), ("--no-sandbox", true)] {
+        let mut command = command(&format!("read -q --decode tshark {flag} {file}"));
+        command.env("PATH", folder.path());
+        let ended = spawn(command).finish();
+        ended.exit(0);
+        let none = "0000000000000000";
+        let expected = [
+            format!("CapPrm:\t{none}"),
+            format!("CapEff:\t{none}"),
+            "NoNewPrivs:\t1".to_owned(),
+        ];
+        assert_eq!(ended.stdout, expected, "{flag}");
+        assert_eq!(written.exists(), may_write, "{flag}");
+    }
+}

@@ -34,8 +34,17 @@ use stack::find_missing;
 /// The program under test.
 pub const PROGRAM: &str = env!("CARGO_BIN_EXE_tapline");
 
-/// The signals that stop a job gracefully.
-pub const ENDING: [Signal; 3] = [Signal::INT, Signal::TERM, Signal::HUP];
+/// The signals that stop a job gracefully; without SIGHUP if the tests were started with it ignored, as by nohup(1).
+pub fn ending() -> Vec<Signal> {
+    let status = fs::read_to_string("/proc/self/status").expect("the status of a process");
+    let mut ignored = status.lines().filter(|line| line.starts_with("SigIgn:"));
+    let ignored = ignored.next().expect("the ignored signals");
+    // The lowest bit of a hexadecimal mask.
+    let ignores_hangups = ignored.ends_with(['1', '3', '5', '7', '9', 'b', 'd', 'f']);
+    let all = [Signal::INT, Signal::TERM, Signal::HUP].into_iter();
+    all.filter(|signal| *signal != Signal::HUP || !ignores_hangups)
+        .collect()
+}
 
 /// An XDP program that copies packets, as flags of a capture.
 pub const RINGBUF: &str = "--backend xdp-ringbuf --direction in -s 96";

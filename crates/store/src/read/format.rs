@@ -13,6 +13,10 @@ pub const BLOCK_BYTES_MAX: usize = PACKET_BYTES_LARGE + (1 << 20);
 /// Maximum number of interfaces in one file, all sections together.
 pub const INTERFACES_MAX: usize = 65_536;
 
+/// Maximum bytes of the descriptions of all interfaces in one file. They stay in memory, and a compressed file of a few kilobytes can
+/// have gigabytes of them.
+pub const INTERFACES_BYTES_MAX: usize = 64 << 20;
+
 /// Maximum captured bytes for link types that carry operating-system messages instead of frames.
 const PACKET_BYTES_LARGE: usize = 128 << 20;
 

@@ -5,8 +5,8 @@
 //! borrowed from the read buffer: reading copies and allocates nothing per packet.
 //!
 //! Reading never panics, whatever the bytes, and memory stays bounded: by the current block
-//! ([`BLOCK_BYTES_MAX`]), by the interfaces of a file ([`INTERFACES_MAX`]), and always by the bytes
-//! that have arrived. A broken file yields everything before the break, then a [`ReadError`] with the
+//! ([`BLOCK_BYTES_MAX`]), by the interfaces of a file ([`INTERFACES_MAX`], [`INTERFACES_BYTES_MAX`]), and
+//! always by the bytes that have arrived. A broken file yields everything before the break, then a [`ReadError`] with the
 //! location and the reason. A truncated file and a corrupt file are different errors. In a compressed
 //! file up to 4 KiB and one block of the decompressor before the break may be lost.
 //!
@@ -35,7 +35,8 @@ mod scan;
 
 pub use error::{ErrorKind, ReadError};
 pub use format::{
-    BLOCK_BYTES_MAX, ByteOrder, DetectedFormat, Header, INTERFACES_MAX, packet_bytes_max,
+    BLOCK_BYTES_MAX, ByteOrder, DetectedFormat, Header, INTERFACES_BYTES_MAX, INTERFACES_MAX,
+    packet_bytes_max,
 };
 pub use input::DetectedCompression;
 pub use merge::{Merge, MergeError};

@@ -29,6 +29,8 @@ pub struct Preface {
     section: Vec<u8>,
     interfaces: Vec<Interface>,
     blocks: Vec<(Kept, Vec<u8>)>,
+    /// Of all blocks.
+    block_bytes: usize,
     processes: usize,
     repeated_bytes: usize,
 }
@@ -41,6 +43,7 @@ impl Preface {
             section: pcapng::section(section, options),
             interfaces: Vec::new(),
             blocks: Vec::new(),
+            block_bytes: 0,
             processes: 0,
             repeated_bytes: 0,
         }
@@ -49,27 +52,36 @@ impl Preface {
     /// Adds an interface. If there are `options`, they are written instead of its fields, except the unit of time.
     pub fn add_interface(&mut self, interface: Interface, options: Options<'_>) {
         let block = pcapng::interface(&interface, options);
-        self.blocks.push((Kept::Interface, block));
+        self.push(Kept::Interface, block);
         self.interfaces.push(interface);
     }
 
     /// Adds another block.
     pub fn add_block(&mut self, block: &Block<'_>) {
         if let Some(once) = self.repeat(block.kind, block.encode()) {
-            self.blocks.push((Kept::Once, once));
+            self.push(Kept::Once, once);
         }
+    }
+
+    /// Adds names or secrets that every file repeats. Returns whether they were added: not beyond 16 MiB, and no other block.
+    pub fn add_repeated(&mut self, block: &Block<'_>) -> bool {
+        self.repeat(block.kind, block.encode()).is_none()
     }
 
     /// Adds statistics of an interface, with their `options`.
     pub fn add_statistics(&mut self, statistics: &Statistics, options: Options<'_>) {
         let block = pcapng::statistics(statistics, options);
-        self.blocks.push((Kept::Once, block));
+        self.push(Kept::Once, block);
     }
 
     /// Bytes of the section header and all blocks.
     pub fn bytes(&self) -> usize {
-        let blocks = self.blocks.iter().map(|(_, block)| block.len());
-        self.section.len() + blocks.sum::<usize>()
+        self.section.len() + self.block_bytes
+    }
+
+    fn push(&mut self, kept: Kept, block: Vec<u8>) {
+        self.block_bytes += block.len();
+        self.blocks.push((kept, block));
     }
 
     pub(super) fn interfaces(&self) -> &[Interface] {
@@ -83,7 +95,7 @@ impl Preface {
             return Some(block);
         }
         self.repeated_bytes = bytes;
-        self.blocks.push((Kept::Context, block));
+        self.push(Kept::Context, block);
         None
     }
 
@@ -92,12 +104,13 @@ impl Preface {
         if self.processes == PROCESSES_MAX {
             let is_process = |(kept, _): &(Kept, Vec<u8>)| *kept == Kept::Process;
             if let Some(oldest) = self.blocks.iter().position(is_process) {
-                self.blocks.remove(oldest);
+                let (_, block) = self.blocks.remove(oldest);
+                self.block_bytes -= block.len();
             }
         } else {
             self.processes += 1;
         }
-        self.blocks.push((Kept::Process, pcapng::process(process)));
+        self.push(Kept::Process, pcapng::process(process));
         self.blocks.last().map_or(&[], |(_, block)| block)
     }
 
@@ -113,5 +126,6 @@ impl Preface {
     /// Forgets what only the first file contains.
     pub(super) fn forget_once(&mut self) {
         self.blocks.retain(|(kept, _)| *kept != Kept::Once);
+        self.block_bytes = self.blocks.iter().map(|(_, block)| block.len()).sum();
     }
 }

@@ -250,6 +250,8 @@ pub(super) struct Delivery<'a, D> {
     pub snaplen: Snaplen,
     /// Maximum number of packets to deliver.
     pub limit: u64,
+    /// Number of the last packet that can be selected.
+    pub last_number: u64,
     pub stop: &'a mut StopCheck,
     /// The counters for other threads.
     pub shown: &'a Shown,
@@ -300,7 +302,7 @@ impl<D: Destination> Delivery<'_, D> {
     /// Receives the next packet, which is still to be matched.
     #[inline]
     pub(super) fn packet(&mut self, packet: &model::Packet<'_>) -> Result<(), ReadError> {
-        if self.selection.matcher().accepts(packet) {
+        if self.selection.accepts(self.counts.received + 1, packet) {
             return self.accepted(packet);
         }
         self.rejected(1);
@@ -321,7 +323,9 @@ impl<D: Destination> ItemReceiver for Delivery<'_, D> {
 
     #[inline]
     fn is_done(&mut self) -> bool {
-        self.counts.selected == self.limit || self.stop.is_stopped()
+        self.counts.selected == self.limit
+            || self.counts.received >= self.last_number
+            || self.stop.is_stopped()
     }
 
     fn matcher(&self) -> &PacketMatcher {

@@ -1,7 +1,7 @@
 //! Packets that have the same bytes as an earlier one.
 
 use std::collections::{HashMap, VecDeque};
-use std::hash::{DefaultHasher, Hasher};
+use std::hash::{BuildHasher, RandomState};
 
 /// How far back a packet is compared with earlier ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,14 +16,16 @@ pub enum DuplicateWindow {
 /// Packets that are remembered at most.
 const MAX_PACKETS: usize = 1_000_000;
 
-/// Length and hash of a packet's bytes.
+/// Length and hash of a packet's bytes. Nobody can make two packets with the same hash, because its key is random.
 type Key = (usize, u64);
 
 /// The packets in a window.
 #[derive(Debug)]
 pub(super) struct Recent {
     max_packets: usize,
-    max_ns: u64,
+    /// `None`: all packets that are remembered are in the window.
+    max_ns: Option<u64>,
+    hasher: RandomState,
     /// Times and keys, oldest first.
     packets: VecDeque<(u64, Key)>,
     /// How many of them have a key: the others are not searched.
@@ -33,12 +35,13 @@ pub(super) struct Recent {
 impl Recent {
     pub(super) fn new(window: DuplicateWindow) -> Self {
         let (max_packets, max_ns) = match window {
-            DuplicateWindow::Packets(packets) => (packets.min(MAX_PACKETS), u64::MAX),
-            DuplicateWindow::Nanoseconds(ns) => (MAX_PACKETS, ns),
+            DuplicateWindow::Packets(packets) => (packets.min(MAX_PACKETS), None),
+            DuplicateWindow::Nanoseconds(ns) => (MAX_PACKETS, Some(ns)),
         };
         Self {
             max_packets,
             max_ns,
+            hasher: RandomState::new(),
             packets: VecDeque::new(),
             counts: HashMap::new(),
         }
@@ -46,25 +49,22 @@ impl Recent {
 
     /// Whether an earlier packet in the window has the same bytes. Remembers this one.
     pub(super) fn has(&mut self, time_ns: u64, bytes: &[u8]) -> bool {
-        let mut hasher = DefaultHasher::new();
-        hasher.write(bytes);
-        let key = (bytes.len(), hasher.finish());
+        let key = (bytes.len(), self.hasher.hash_one(bytes));
         while self.packets.len() > self.max_packets {
             self.forget_oldest();
         }
-        let is_known = self.counts.contains_key(&key) && self.is_near(time_ns, key);
+        let is_near = |max_ns| self.is_near(time_ns, max_ns, key);
+        let is_known = self.counts.contains_key(&key) && self.max_ns.is_none_or(is_near);
         self.packets.push_back((time_ns, key));
         *self.counts.entry(key).or_default() += 1;
         is_known
     }
 
-    fn is_near(&self, time_ns: u64, key: Key) -> bool {
+    fn is_near(&self, time_ns: u64, max_ns: u64, key: Key) -> bool {
         let is_in_window =
-            |&&(earlier_ns, _): &&(u64, Key)| time_ns.saturating_sub(earlier_ns) <= self.max_ns;
-        // Packets that are later in time are no earlier ones, if the window is a time.
-        let is_same = |&(earlier_ns, other): &(u64, Key)| {
-            other == key && (self.max_ns == u64::MAX || earlier_ns <= time_ns)
-        };
+            |&&(earlier_ns, _): &&(u64, Key)| time_ns.saturating_sub(earlier_ns) <= max_ns;
+        // Packets that are later in time are no earlier ones.
+        let is_same = |&(earlier_ns, other): &(u64, Key)| other == key && earlier_ns <= time_ns;
         let mut near = self.packets.iter().rev().take_while(is_in_window);
         near.any(is_same)
     }
@@ -79,5 +79,19 @@ impl Recent {
                 self.counts.remove(&key);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// With a search through the packets before each of them it would take hours.
+    #[test]
+    fn packets_that_come_again_after_many_others_are_duplicates() {
+        let mut recent = Recent::new(DuplicateWindow::Packets(1_000_000));
+        let twice = (0..2).flat_map(|_| 0..500_000_u32);
+        let known = twice.filter(|number| recent.has(0, &number.to_be_bytes()));
+        assert_eq!(known.count(), 500_000);
     }
 }

@@ -29,6 +29,11 @@ pub struct Edits {
     pub strips_names: bool,
     /// Nanoseconds to add to all times. Times before 1970 become 1970, those after 2554 the last one.
     pub shift_ns: i64,
+    /// Sort the packets of each section by time, with at most this many bytes of memory for packets that wait for earlier ones, and
+    /// one packet. Packets with equal times keep their order; one without a time follows the packet before it. Blocks that are no
+    /// packets do not wait. [`ReadSummary::unsorted`](super::ReadSummary::unsorted) counts packets that came too late. Other edits
+    /// apply to the sorted packets. Default: packets keep their order.
+    pub sort_bytes: Option<NonZeroU64>,
     /// Which packets with the same bytes as an earlier one are left out. Default: none.
     pub duplicates: Option<DuplicateWindow>,
     /// Start a new file at multiples of this many nanoseconds after the first packet. Default: never.
@@ -36,10 +41,10 @@ pub struct Edits {
     /// Write the packets of each flow, both directions together, to a file of its own, for at most this many flows. Its
     /// name is that of the output with a number, the protocol, the addresses and the ports. Fragments and packets without
     /// ports belong to the flow of their protocol between their hosts. Packets that are not IP, those of further flows,
-    /// statistics and other blocks go to the file with the number 0. At most 512 files are open at the same time; one that
-    /// is opened again begins another section. Packets also go to the file with the number 0 once headers, names and
-    /// secrets are repeated so often that they take more than 256 MiB and 16 times the bytes of the packets.
-    /// Default: flows are not split.
+    /// statistics and other blocks go to the file with the number 0. At most 512 files are open at the same time, fewer if
+    /// headers, names and secrets are long; one that is opened again begins another section. Packets also go to the file with the
+    /// number 0 once headers, names and secrets are repeated so often that they take more than 256 MiB and 16 times the bytes of
+    /// the packets. Default: flows are not split.
     pub flow_files_max: Option<NonZeroUsize>,
     /// TLS keys, with which Wireshark decrypts the packets.
     pub key_log: Option<KeyLog>,
@@ -50,7 +55,7 @@ pub struct Edits {
 }
 
 impl Edits {
-    /// Whether no packet and no block is changed.
+    /// Whether no packet and no block is changed. Sorting and splitting change none.
     pub fn is_empty(&self) -> bool {
         self.section_comments.is_empty()
             && self.packet_comments.is_empty()

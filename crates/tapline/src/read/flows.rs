@@ -19,10 +19,14 @@ use wire::protocol::ip;
 use super::copy::CopyDestination;
 use super::delivery::Destination;
 use super::error::ReadError;
+use super::left_out::LeftOut;
 use super::summary::WrittenFiles;
 
 /// Files that are open at the same time.
 const OPEN_MAX: usize = 512;
+
+/// Bytes of headers, names and secrets that open files keep in memory. With longer ones, fewer files are open.
+const OPEN_BYTES_MAX: usize = 128 << 20;
 
 /// Bytes of headers, names and secrets that are repeated in other files before there is a limit.
 const REPEATED_FREE: u64 = 256 << 20;
@@ -113,6 +117,7 @@ pub(super) struct FlowCopy {
     packet_bytes: u64,
     repeated_bytes: u64,
     overflow_packets: u64,
+    left_out: LeftOut,
     packets: u64,
     bytes: u64,
 }
@@ -154,6 +159,7 @@ impl FlowCopy {
             packet_bytes: 0,
             repeated_bytes: 0,
             overflow_packets: 0,
+            left_out: LeftOut::default(),
             packets: 0,
             bytes: 0,
         };
@@ -213,9 +219,15 @@ impl FlowCopy {
         may
     }
 
+    /// Files that may be open if each begins with `bytes`: it keeps them, and has a buffer for them.
+    fn open_max(bytes: usize) -> usize {
+        (OPEN_BYTES_MAX / 2 / bytes.max(1)).clamp(2, OPEN_MAX)
+    }
+
     /// Closes the files of flows if `bytes` more cannot be repeated in each that is open.
     fn close_or_repeat(&mut self, bytes: usize) -> Result<(), WriteError> {
-        if self.may_repeat(bytes.saturating_mul(self.open.len())) {
+        let is_small = self.open.len() <= Self::open_max(self.preface.bytes() + bytes);
+        if is_small && self.may_repeat(bytes.saturating_mul(self.open.len())) {
             return Ok(());
         }
         self.close_if(|number, _| number != OTHER)
@@ -224,7 +236,7 @@ impl FlowCopy {
     /// The file with this number, opened if needed.
     fn file(&mut self, number: usize) -> Result<&mut CaptureFile, WriteError> {
         if !self.open.contains_key(&number) {
-            if self.open.len() == OPEN_MAX {
+            if self.open.len() >= Self::open_max(self.preface.bytes()) {
                 self.close_older_half()?;
             }
             let file = self.open(number)?;
@@ -314,7 +326,7 @@ impl CopyDestination for FlowCopy {
             bytes: self.bytes,
             paths: created.map(|begun| begun.path.clone()).collect(),
             overflow_packets: self.overflow_packets,
-            ..WrittenFiles::default()
+            left_out: self.left_out,
         }
     }
 }
@@ -374,17 +386,25 @@ impl Destination for FlowCopy {
         Ok(())
     }
 
-    /// Names and secrets concern every flow: each open file gets them, and each that is opened later.
+    /// Names and secrets concern every flow: each open file gets them, and each that is opened later. Those beyond the limit of
+    /// what files repeat are in the open files and in that of no flow.
     fn block(&mut self, block: &Block<'_>) -> Result<(), ReadError> {
-        if matches!(block.kind, kind::NAMES | kind::SECRETS) {
+        self.left_out.kept_foreign += u64::from(!block.is_convertible());
+        let is_for_all = matches!(block.kind, kind::NAMES | kind::SECRETS);
+        if is_for_all {
             self.close_or_repeat(block.body.len())?;
-            for (file, _) in self.open.values_mut() {
-                file.copy_block(block)?;
+            for (&number, (file, _)) in &mut self.open {
+                if number != OTHER {
+                    file.copy_block(block)?;
+                }
             }
-            self.preface.add_block(block);
-            return Ok(());
         }
-        Ok(self.file(OTHER)?.copy_block(block)?)
+        let has_other = self.open.contains_key(&OTHER);
+        let is_repeated = is_for_all && self.preface.add_repeated(block);
+        if has_other || !is_repeated {
+            self.file(OTHER)?.copy_block(block)?;
+        }
+        Ok(())
     }
 
     fn accepts_blocks(&self) -> bool {

@@ -42,6 +42,8 @@ pub struct FileReport {
     pub interfaces: Vec<ReportedInterface>,
     /// Why it could not be read to its end.
     pub error: Option<read::ReadError>,
+    /// Memory of statistics with comments so far.
+    commented_bytes: usize,
 }
 
 /// The packets of a file, counted.
@@ -72,13 +74,14 @@ pub struct ReportedInterface {
     pub interface: Interface,
     /// Its selected packets.
     pub packets: u64,
-    /// Its last statistics.
+    /// Its last statistics. Without their comment if the file has too many comments to keep.
     pub statistics: Option<Statistics>,
     /// Number of its statistics blocks.
     pub statistics_blocks: u64,
     /// Its last statistics of each [part](Statistics::part) of its packets, e.g. of a receive queue: the first 1024.
     pub parts: Vec<Statistics>,
-    /// Earlier statistics with a comment, such as the notes of changes during a capture: the first 10 000.
+    /// Earlier statistics with a comment, such as the notes of changes during a capture: the first 10 000, as far as the comments
+    /// of a file take no more than 16 MiB.
     pub notes: Vec<Statistics>,
 }
 
@@ -87,6 +90,9 @@ const PARTS_MAX: usize = 1024;
 
 /// Notes kept of an interface.
 const NOTES_MAX: usize = 10_000;
+
+/// Memory for statistics with comments in one file.
+const COMMENTED_BYTES_MAX: usize = 16 << 20;
 
 impl Inspection {
     pub(super) fn new(options: JobOptions) -> Self {
@@ -220,6 +226,7 @@ impl FileReport {
             traffic: FileTraffic::default(),
             interfaces: Vec::new(),
             error: None,
+            commented_bytes: 0,
         }
     }
 
@@ -238,17 +245,31 @@ impl FileReport {
     fn add_statistics(&mut self, statistics: &Statistics) {
         let interface = &mut self.interfaces[statistics.interface as usize];
         interface.statistics_blocks += 1;
-        if statistics.part().is_some() {
-            let parts = &mut interface.parts;
-            let known = parts.iter().position(|one| one.part() == statistics.part());
-            match known {
-                Some(known) => parts[known].clone_from(statistics),
-                None if parts.len() < PARTS_MAX => parts.push(statistics.clone()),
-                None => {}
+        let is_part = statistics.part().is_some();
+        if is_part {
+            let is_same = |one: &&mut Statistics| one.part() == statistics.part();
+            if let Some(known) = interface.parts.iter_mut().find(is_same) {
+                known.clone_from(statistics);
+                return;
             }
+            if interface.parts.len() == PARTS_MAX {
+                return;
+            }
+        }
+        let mut kept = statistics.clone();
+        if let Some(comment) = &kept.comment {
+            self.commented_bytes += size_of::<Statistics>() + comment.len();
+            if self.commented_bytes > COMMENTED_BYTES_MAX {
+                kept.comment = None;
+            }
+        }
+        if is_part {
+            interface
+                .parts
+                .extend(Some(kept).filter(|kept| kept.comment.is_some()));
             return;
         }
-        let before = interface.statistics.replace(statistics.clone());
+        let before = interface.statistics.replace(kept);
         let note = before.filter(|before| before.comment.is_some());
         if interface.notes.len() < NOTES_MAX {
             interface.notes.extend(note);

@@ -21,6 +21,7 @@ use super::input::{CopiedSection, InputKind, InputSource, Inputs, total_bytes};
 use super::parallel::{ParallelPlan, ParallelReader};
 use super::progress::ReadProgress;
 use super::selection::Selection;
+use super::sort::SortedCopy;
 use super::summary::{InputSummary, ReadSummary, WrittenFiles};
 use crate::analysis::Analysis;
 use crate::{Packet, Stop, Stopper};
@@ -79,6 +80,8 @@ pub struct Read {
     progress: ReadProgress,
     edits: Edits,
     edited: EditCounts,
+    /// Packets that sorting could not put into their place.
+    unsorted: u64,
     index: Option<IndexUse>,
 }
 
@@ -132,6 +135,7 @@ impl Read {
             progress,
             edits: options.edits,
             edited: EditCounts::default(),
+            unsorted: 0,
             index,
         })
     }
@@ -178,7 +182,10 @@ impl Read {
     /// Reads the next item.
     #[inline]
     fn step(&mut self) -> Result<Step, ReadError> {
-        if self.counts.selected == self.limit || self.stop.is_stopped() {
+        if self.counts.selected == self.limit
+            || self.counts.received >= self.selection.last_number()
+            || self.stop.is_stopped()
+        {
             return Ok(Step::End);
         }
         if self.counts.received.is_multiple_of(PROGRESS_ITEMS.into()) {
@@ -191,7 +198,7 @@ impl Read {
         match self.inputs.next_item() {
             Ok(Some(Item::Packet(packet))) => {
                 self.counts.received += 1;
-                if self.selection.matcher().accepts(&packet) {
+                if self.selection.accepts(self.counts.received, &packet) {
                     return Ok(Step::Selected);
                 }
             }
@@ -307,7 +314,7 @@ impl Read {
         mut copy: C,
     ) -> Result<(), ReadError> {
         let result = if edits.is_empty() {
-            self.deliver(&mut copy)
+            self.deliver_sorted(edits, &mut copy)
         } else {
             self.deliver_edited(edits, &mut copy)
         };
@@ -340,6 +347,7 @@ impl Read {
             duplicates: self.edited.duplicates,
             emptied: self.edited.emptied,
             limited_times: self.edited.limited_times,
+            unsorted: self.unsorted,
             unused_comments: self.edited.unused_comments,
             filtered: self.counts.received - self.counts.selected,
             lost: self.lost,
@@ -375,9 +383,29 @@ impl Read {
         copy: &mut C,
     ) -> Result<Vec<InputError>, ReadError> {
         let mut edited = EditedCopy::new(edits, copy)?;
-        let result = self.deliver(&mut edited);
+        let result = self.deliver_sorted(edits, &mut edited);
         self.edited = edited.counts();
         result
+    }
+
+    /// Delivers everything, sorted by time if the edits say so.
+    fn deliver_sorted<D: Destination>(
+        &mut self,
+        edits: &Edits,
+        destination: &mut D,
+    ) -> Result<Vec<InputError>, ReadError> {
+        let Some(bytes_max) = edits.sort_bytes else {
+            return self.deliver(destination);
+        };
+        let mut sorted = SortedCopy::new(bytes_max, destination);
+        let result = self.deliver(&mut sorted);
+        // A destination that failed takes nothing more.
+        let finished = match &result {
+            Err(ReadError::Write(_)) => Ok(()),
+            _ => sorted.finish(),
+        };
+        self.unsorted = sorted.unsorted();
+        result.and_then(|broken| finished.map(|()| broken))
     }
 
     /// Delivers everything. Returns the inputs that could not be read to their end.
@@ -386,6 +414,7 @@ impl Read {
         destination: &mut D,
     ) -> Result<Vec<InputError>, ReadError> {
         let mut delivery = Delivery {
+            last_number: self.selection.last_number(),
             selection: &mut self.selection,
             counts: &mut self.counts,
             destination,
@@ -397,7 +426,12 @@ impl Read {
         };
         let mut broken = Vec::new();
         match &mut self.inputs.kind {
-            InputKind::One(input) if delivery.selection.is_any() && input.received.is_none() => {
+            // The threads do not know the numbers of packets.
+            InputKind::One(input)
+                if delivery.selection.is_any()
+                    && delivery.selection.numbers.is_none()
+                    && input.received.is_none() =>
+            {
                 let mut parallel = ParallelReader::new(&mut input.reader, &mut delivery, self.plan);
                 if let Some(source) = parallel.run()? {
                     let name = input.name.clone();

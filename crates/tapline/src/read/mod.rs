@@ -29,9 +29,11 @@ mod input;
 mod inspect;
 mod job;
 mod left_out;
+mod numbers;
 mod parallel;
 mod progress;
 mod selection;
+mod sort;
 mod summary;
 
 use std::fs::File;
@@ -57,6 +59,7 @@ pub use indexed::IndexUse;
 pub use inspect::{FileReport, FileTraffic, Inspection, ReportedInterface};
 pub use job::Read;
 pub use left_out::LeftOut;
+pub use numbers::PacketNumbers;
 pub use progress::ReadProgress;
 pub use summary::{InputSummary, ReadSummary, WrittenFiles};
 
@@ -142,6 +145,13 @@ impl ReadBuilder {
     /// Delivers only packets before this time, in nanoseconds since 1970 UTC.
     pub fn to_ns(mut self, time_ns: u64) -> Self {
         self.conditions.to_ns = Some(time_ns);
+        self
+    }
+
+    /// Delivers only packets with these numbers. Other conditions do not change the numbers. Several inputs are numbered after they
+    /// are merged; packets that [`Self::indexes`] passes over have no number. One thread reads the input. Default: all.
+    pub fn numbers(mut self, numbers: PacketNumbers) -> Self {
+        self.conditions.numbers = Some(numbers);
         self
     }
 

@@ -1,4 +1,4 @@
-//! Which packets are delivered: filter, program, interfaces and times.
+//! Which packets are delivered: filter, program, interfaces, times and numbers.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -9,6 +9,7 @@ use store::model::{Interface, LinkType, Packet};
 
 use super::error::ReadError;
 use super::indexed::IndexQuery;
+use super::numbers::PacketNumbers;
 use crate::Expression;
 use crate::compiled_filter::{CompiledFilter, packet_type};
 
@@ -24,12 +25,15 @@ pub(super) struct Conditions {
     pub interfaces: Vec<String>,
     pub from_ns: Option<u64>,
     pub to_ns: Option<u64>,
+    pub numbers: Option<PacketNumbers>,
     pub on_warnings: Option<WarningHandler>,
 }
 
 /// The conditions, compiled for the interfaces read so far.
 pub(super) struct Selection {
     matcher: PacketMatcher,
+    /// The numbers that packets may have. `None`: any.
+    pub numbers: Option<PacketNumbers>,
     compiler: Option<ExpressionCompiler>,
     /// The link type that the program runs on.
     program_link_type: Option<LinkType>,
@@ -54,6 +58,7 @@ impl Selection {
                 program: conditions.program.map(Arc::new),
                 interfaces: Vec::new(),
             },
+            numbers: conditions.numbers,
             compiler: expression.map(|expression| ExpressionCompiler {
                 expression,
                 on_warnings: conditions.on_warnings,
@@ -121,7 +126,20 @@ impl Selection {
         &self.matcher
     }
 
-    /// Whether it can reject a packet.
+    /// Whether it accepts a packet that is number `number` of those read, from 1.
+    #[inline]
+    pub(super) fn accepts(&self, number: u64, packet: &Packet<'_>) -> bool {
+        let numbers = self.numbers.as_ref();
+        numbers.is_none_or(|numbers| numbers.contains(number)) && self.matcher.accepts(packet)
+    }
+
+    /// The last number that a packet may have.
+    pub(super) fn last_number(&self) -> u64 {
+        let numbers = self.numbers.as_ref();
+        numbers.map_or(u64::MAX, PacketNumbers::last)
+    }
+
+    /// Whether it can reject a packet because of anything but its number.
     pub(super) fn is_any(&self) -> bool {
         self.matcher.times.is_some()
             || self.matcher.program.is_some()
@@ -199,8 +217,8 @@ struct ExpressionCompiler {
     expression: Expression,
     /// Called once: warnings hardly depend on the link type.
     on_warnings: Option<WarningHandler>,
-    /// `None` for link types of which the filter rejects every packet.
-    compiled: Vec<(LinkType, Option<Arc<CompiledFilter>>)>,
+    /// `None` for link types of which the filter rejects every packet. All unknown types share an entry: a file can have many.
+    compiled: Vec<(filter::LinkType, Option<Arc<CompiledFilter>>)>,
 }
 
 impl ExpressionCompiler {
@@ -209,11 +227,15 @@ impl ExpressionCompiler {
         interface: &Interface,
         number: usize,
     ) -> Result<Option<Arc<CompiledFilter>>, ReadError> {
-        let link_type = interface.link_type;
-        if let Some((_, known)) = self.compiled.iter().find(|(known, _)| *known == link_type) {
+        let link = filter::LinkType::from_number(interface.link_type.0);
+        // On types without a name only lengths and bytes are known, whatever their number.
+        let key = match link {
+            filter::LinkType::Other(_) => filter::LinkType::Other(0),
+            known => known,
+        };
+        if let Some((_, known)) = self.compiled.iter().find(|(known, _)| *known == key) {
             return Ok(known.clone());
         }
-        let link = filter::LinkType::from_number(link_type.0);
         let mut options = FilterOptions::new(link);
         // As tcpdump -r: the netmask is not in the file.
         options.netmask = Some(std::net::Ipv4Addr::UNSPECIFIED);
@@ -234,7 +256,7 @@ impl ExpressionCompiler {
                 });
             }
         };
-        self.compiled.push((link_type, filter.clone()));
+        self.compiled.push((key, filter.clone()));
         Ok(filter)
     }
 

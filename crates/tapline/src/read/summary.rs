@@ -25,6 +25,9 @@ pub struct ReadSummary {
     /// Packets that [`Edits::shift_ns`](super::Edits::shift_ns) would move before 1970 or after 2554: they have the first or the
     /// last possible time.
     pub limited_times: u64,
+    /// Packets that [`Edits::sort_bytes`](super::Edits::sort_bytes) did not put into their place: a later packet had been written
+    /// already.
+    pub unsorted: u64,
     /// Comments of [`Edits::packet_comments`](super::Edits::packet_comments) for packets that were not written.
     pub unused_comments: u64,
     /// Packets that were selected and could not be written.
@@ -72,6 +75,7 @@ impl fmt::Display for ReadSummary {
             duplicates,
             emptied,
             limited_times,
+            unsorted,
             unused_comments,
             lost,
             ..
@@ -94,6 +98,12 @@ impl fmt::Display for ReadSummary {
             write!(
                 out,
                 " {limited_times} packets were limited to the years 1970 to 2554 when times were shifted."
+            )?;
+        }
+        if *unsorted > 0 {
+            write!(
+                out,
+                " {unsorted} packets are not in time order: sorting needs more memory."
             )?;
         }
         if *unused_comments > 0 {

@@ -9,7 +9,7 @@ use tapline::Packet;
 use tapline::file::write::{CaptureFileOptions, Output};
 use tapline::read::{ReadBuilder, ReadError, ReadSummary};
 
-/// A capture with 68 packets: ICMPv6, from the test suite of tcpdump.
+/// A capture with 5 packets: ICMPv6, from the test suite of tcpdump.
 fn capture() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../lab/corpus/captures/icmpv6.pcap")
 }

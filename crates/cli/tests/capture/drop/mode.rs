@@ -11,7 +11,7 @@ use serde_json::json;
 use crate::support::files::{bytes, column, count, tshark};
 use crate::support::frames::{frames, udp};
 use crate::support::run::Running;
-use crate::support::{ENDING, Scene, assert_has, ip_json, output};
+use crate::support::{Scene, assert_has, ending, ip_json, output};
 
 const DEADLINE: Duration = Duration::from_secs(20);
 const PORT: u16 = 7001;
@@ -120,7 +120,7 @@ fn a_connection_that_does_not_match_goes_on_undisturbed() {
 
 #[test]
 fn however_it_ends_the_traffic_flows_as_before() {
-    for signal in ENDING.into_iter().chain([Signal::KILL]) {
+    for signal in ending().into_iter().chain([Signal::KILL]) {
         let scene = Scene::new();
         let sockets = [bind(&scene.left, 0), bind(&scene.right, PORT)];
         let to = (scene.right.interface().v4, PORT);

@@ -8,7 +8,7 @@ use super::descriptions::{self, PacketInterface};
 use super::packet::{self, PacketSection};
 use crate::read::error::{ErrorKind, Location, ReadError};
 use crate::read::format::{
-    BLOCK_BYTES_MAX, ByteOrder, Decoded, Event, INTERFACES_MAX, LocatedBlock,
+    BLOCK_BYTES_MAX, ByteOrder, Decoded, Event, INTERFACES_BYTES_MAX, INTERFACES_MAX, LocatedBlock,
 };
 use crate::read::input::Input;
 
@@ -22,6 +22,8 @@ pub(in crate::read) struct Pcapng {
     pub(super) interfaces: Vec<PacketInterface>,
     /// Number of interfaces in earlier sections.
     pub(super) first_interface: u32,
+    /// Of the descriptions of all interfaces in the file.
+    interface_bytes: usize,
 }
 
 impl Pcapng {
@@ -38,6 +40,7 @@ impl Pcapng {
             blocks: 0,
             interfaces: Vec::new(),
             first_interface: 0,
+            interface_bytes: 0,
         };
         pcapng.step(input, decoded)?;
         Ok(Some(pcapng))
@@ -144,6 +147,11 @@ impl Pcapng {
         let index = decoded.interfaces.len();
         if index == INTERFACES_MAX {
             let reason = "the file has more interfaces than supported";
+            return Err(body.location().error(ErrorKind::Unsupported, reason));
+        }
+        self.interface_bytes += body.bytes.len();
+        if self.interface_bytes > INTERFACES_BYTES_MAX {
+            let reason = "the descriptions of the interfaces are longer than supported";
             return Err(body.location().error(ErrorKind::Unsupported, reason));
         }
         let (interface, packet_interface) = descriptions::interface(body)?;
