@@ -461,6 +461,9 @@ impl Engine {
             }
             return false;
         }
+        if self.queues.iter().any(|queue| queue.ring().finish()) {
+            return true;
+        }
         // The kernel hands a block over without a wake-up if the interface is gone, so the sleep is short.
         // An error returns at once: the queue is known to be down.
         let sleep_ns = block_ns(self.options.delivery) / CLOSING_SLEEPS;
