@@ -4,9 +4,12 @@
 //! view of the file, and the number of frames that were sent.
 
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
+use lab::tool;
 use serde_json::{Value, json};
 use tapline::packet::FrameSender;
 
@@ -329,6 +332,41 @@ fn changes_reach_every_namespace() {
     for (name, count) in expected {
         assert_eq!(counts[name], count, "{name}");
     }
+}
+
+/// The XDP program and the socket of an interface are still there when it comes up again, because the reader waits for a pipe.
+#[test]
+fn an_interface_joins_again_when_a_reader_that_was_held_up_has_left_it() {
+    if has_run() {
+        return;
+    }
+    pair("a");
+    pair("b");
+    let path = "/run/pipe";
+    let made = tool::command("mkfifo").arg(path).status();
+    assert!(made.expect("mkfifo runs").success());
+    // Open for both, it does not wait for a writer.
+    let pipe = File::options().read(true).write(true).open(path);
+    let pipe = pipe.expect("the pipe");
+    let mut running = start(&format!("-i any --mode drop --buffer 4M -w {path}"));
+    // More than the pipe holds.
+    let to_b = sender("b");
+    for frame in frames(200, 1000) {
+        to_b.send(&frame).expect("it is sent");
+    }
+    ip("link set a0 down");
+    ip("link set a0 up");
+    // The thread that answers has tried to open it by now.
+    ctl("stats");
+    let mut reading = File::open(path).expect("the pipe");
+    drop(pipe);
+    let reader = thread::spawn(move || io::copy(&mut reading, &mut io::sink()));
+    let event = running.event(|event| event["event"] == "interface" && event["name"] == "a0");
+    assert_eq!(event["reason"], Value::Null);
+    running.received(200);
+    ctl("stop");
+    running.done().conserves(200);
+    assert!(reader.join().expect("no panic").is_ok());
 }
 
 /// A tunnel device has no Ethernet header.
