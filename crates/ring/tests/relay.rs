@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::support::{BACKENDS, BROADCAST, Seen, bytes_of, collect, frame, options, read, send};
 use lab::generator::{pin_to_cpu, send_frames};
-use lab::{Host, Net, wait};
+use lab::{Host, Net};
 use tapline_ring::{
     DeliveryMode, DirectionFilter, HandoverGroup, PacketRing, PreparedRing, RingOpenError,
     RingOptions, SetupStep, TpacketVersion,
@@ -221,13 +221,7 @@ fn a_replaced_ring_lends_its_last_block_before_the_timer_of_the_block_expires() 
     let successors = [patient(), patient(), options(TpacketVersion::V2)];
     for (number, (frame, options)) in (1..).zip(frames.iter().zip(successors)) {
         send(&left, std::slice::from_ref(frame));
-        wait::until_ok(|| {
-            ring.refresh().unwrap();
-            match ring.counters().accepted {
-                accepted if accepted == number => Ok(()),
-                accepted => Err(accepted),
-            }
-        });
+        until_accepted(std::slice::from_mut(&mut ring), number);
         assert!(ring.next_batch().is_none());
         let next = right.run(|| relay.prepare(&options).and_then(PreparedRing::take_over));
         assert_eq!(bytes_of(lent(&mut ring)), std::slice::from_ref(frame));
