@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use super::{LINE_BYTES_MAX, TRANSFER_TIME};
+use super::TRANSFER_TIME;
 
 /// Why a control socket could not be opened, or a request not be made.
 #[derive(Debug, thiserror::Error)]
@@ -41,9 +41,12 @@ pub enum ControlError {
         /// The answer of the kernel.
         source: io::Error,
     },
-    /// A line is longer than [`LINE_BYTES_MAX`].
-    #[error("a line of more than {LINE_BYTES_MAX} bytes")]
-    TooLong,
+    /// A line is too long.
+    #[error("a line of more than {bytes_max} bytes")]
+    TooLong {
+        /// The longest line, bytes.
+        bytes_max: usize,
+    },
     /// A line is not what the protocol says.
     #[error("not a message of the control protocol")]
     Malformed {
