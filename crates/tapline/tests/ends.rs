@@ -3,7 +3,7 @@
 use std::fs::{File, metadata};
 use std::io::{self, Write};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use lab::{Host, wait};
 use ring::DeliveryMode;
@@ -72,6 +72,32 @@ fn a_stop_that_came_before_it_began_ends_it_with_what_the_rings_hold() {
         assert!(matches!(outcome.ended, Ended::Stopped), "{outcome:?}");
         assert_account(&outcome.account, teller.taken, 0, 0);
         assert_eq!(teller.taken, 200);
+    }
+}
+
+/// Longer than the end waits for packets that are on their way into the rings.
+#[test]
+fn what_is_in_the_rings_at_the_end_is_delivered_however_long_the_consumer_takes() {
+    const PACKETS: u32 = 4000;
+    for backend in BACKENDS {
+        let mut pair = Pair::new();
+        let capture = pair.open(options(&pair.right, backend));
+        pair.send(0, PACKETS);
+        pair.until(PACKETS.into());
+        capture.stopper().stop();
+        let mut taken = 0;
+        let outcome = summary(capture.run(|_| {
+            taken += 1;
+            if taken == 1500 {
+                let begun = Instant::now();
+                let is_over = || begun.elapsed() > Duration::from_secs(2);
+                wait::until("two seconds are over", is_over);
+            }
+            Ok(())
+        }));
+        assert!(matches!(outcome.ended, Ended::Stopped), "{outcome:?}");
+        assert_account(&outcome.account, PACKETS.into(), 0, 0);
+        assert_eq!(taken, PACKETS);
     }
 }
 
