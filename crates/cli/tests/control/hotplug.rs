@@ -5,7 +5,8 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io;
+use std::io::{self, BufRead, BufReader, Write};
+use std::os::unix::net::UnixListener;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
@@ -367,6 +368,40 @@ fn an_interface_joins_again_when_a_reader_that_was_held_up_has_left_it() {
     ctl("stop");
     running.done().conserves(200);
     assert!(reader.join().expect("no panic").is_ok());
+}
+
+#[test]
+fn a_capture_that_does_not_answer_hides_no_other() {
+    if has_run() {
+        return;
+    }
+    pair("a");
+    let running = start("-i a0 --name well -w /run/well.pcapng");
+    let listener = UnixListener::bind("/run/tapline/odd.sock").expect("a socket");
+    // What it answers is no message.
+    let odd = thread::spawn(move || {
+        for _ in 0..2 {
+            let (mut stream, _) = listener.accept().expect("a client");
+            let mut line = String::new();
+            BufReader::new(&stream)
+                .read_line(&mut line)
+                .expect("a request");
+            stream.write_all(b"odd\n").expect("an answer");
+        }
+    });
+    let shown = run("ctl list");
+    let text = shown.exit(1);
+    assert!(text.contains("capture odd does not answer: "), "{text}");
+    let lines = &shown.stdout;
+    assert!(
+        lines.iter().any(|line| line.starts_with("well ")),
+        "{lines:?}"
+    );
+    // Which one is meant is not known.
+    refused("stop", "capture odd does not answer: ");
+    odd.join().expect("two requests");
+    ctl("--name well stop");
+    running.done().conserves(0);
 }
 
 /// A tunnel device has no Ethernet header.
