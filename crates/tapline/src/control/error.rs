@@ -3,8 +3,6 @@
 use std::io;
 use std::path::PathBuf;
 
-use super::TRANSFER_TIME;
-
 /// Why a control socket could not be opened, or a request not be made.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -53,8 +51,8 @@ pub enum ControlError {
         /// What is wrong.
         source: serde_json::Error,
     },
-    /// The transfer of a line took longer than [`TRANSFER_TIME`].
-    #[error("the other side was silent for {} ms", TRANSFER_TIME.as_millis())]
+    /// The transfer of a line took longer than [`TRANSFER_TIME`](super::TRANSFER_TIME), or a reply did not come within a minute.
+    #[error("the other side was silent for too long")]
     Slow,
     /// The connection failed.
     #[error("the connection failed")]
