@@ -9,7 +9,8 @@ use crate::support::{
 };
 use lab::{Host, Net};
 use tapline_ring::{
-    DeliveryMode, DirectionFilter, PacketRing, RingOptions, TimestampSource, TpacketVersion,
+    DeliveryMode, DirectionFilter, PacketRing, RingFilter, RingOptions, TimestampSource,
+    TpacketVersion,
 };
 use wire::metadata::{Checksum, Direction, Reception};
 
@@ -358,6 +359,7 @@ fn a_finished_ring_lends_its_last_block_before_the_timer_of_the_block_expires() 
     assert_eq!(seen, frames());
     assert!(ring.is_at_end().unwrap() && !ring.holds(1));
     assert!(!ring.finish().unwrap());
+    assert!(ring.set_filter(&RingFilter::All).is_err());
     // Neither version has to be finished if its packets are visible soon.
     for version in BACKENDS {
         assert!(!open(&right, &options(version)).finish().unwrap());

@@ -296,11 +296,15 @@ impl PacketRing {
     /// another CPU is filtering at this moment may still enter.
     ///
     /// # Errors
-    /// EINVAL if the kernel rejects the program, ENOMEM if it is larger than `net.core.optmem_max` allows. The filter
-    /// before stays then.
+    /// EINVAL if the kernel rejects the program or the ring is [finished](Self::finish), ENOMEM if the program is larger than
+    /// `net.core.optmem_max` allows. The filter before stays then.
     /// # Source
     /// `sk_attach_filter`, net/core/filter.c; `packet_release`, net/packet/af_packet.c, which waits for the CPUs.
     pub fn set_filter(&self, filter: &RingFilter) -> io::Result<()> {
+        if self.is_at_rest.load(Ordering::Relaxed) {
+            // Blocks that the kernel fills again would be read meanwhile.
+            return Err(io::Error::from_raw_os_error(libc::EINVAL));
+        }
         setup::attach(self.socket.as_fd(), filter, self.refused, self.snaplen)?;
         // Closing any packet socket waits for the CPUs. Without the privilege there is none, as documented.
         drop(socket::packet_socket());
