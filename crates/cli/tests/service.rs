@@ -1,5 +1,6 @@
 //! The unit templates of `packaging/systemd`, under a test systemd.
 
+use std::fs;
 use std::path::Path;
 
 use lab::systemd::Systemd;
@@ -102,6 +103,30 @@ fn systemd_starts_restarts_and_stops_a_capture() {
         cp -r packaging/systemd/tapline-capture@.service.d /etc/systemd/system/
         systemctl daemon-reload
         systemctl start tapline-capture@edge",
+    );
+    scene.send(&frames(10, 100));
+    lab::wait::until("the packets are delivered", || delivered(&systemd) == 10);
+}
+
+/// With the settings that the guide names.
+#[test]
+fn a_capture_in_drop_mode_gets_the_privileges_for_it() {
+    let scene = Scene::new();
+    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let guide = fs::read_to_string(repository.join("docs/guide/control.md")).expect("the guide");
+    let (_, settings) = guide.split_once("```text\n[Service]\n").expect("settings");
+    let (settings, _) = settings.split_once("```").expect("an end");
+    let systemd = Systemd::start(&scene.right, &repository, Path::new(PROGRAM));
+    // Where the machine limits locked memory, a small buffer is within the limit.
+    run(
+        &systemd,
+        &format!(
+            "cp packaging/systemd/tapline-capture@.service packaging/systemd/tapline-capture@.socket /etc/systemd/system/
+            mkdir /etc/tapline /etc/systemd/system/tapline-capture@edge.service.d
+            echo '[Service]\n{settings}' >/etc/systemd/system/tapline-capture@edge.service.d/override.conf
+            echo 'FLAGS=-i right0 --mode drop --buffer 2M -w trace.pcapng' >/etc/tapline/edge.conf
+            systemctl start tapline-capture@edge"
+        ),
     );
     scene.send(&frames(10, 100));
     lab::wait::until("the packets are delivered", || delivered(&systemd) == 10);

@@ -119,23 +119,29 @@ fn setting(command: &CtlCommand) -> Setting {
     }
 }
 
-/// Statistics of the captures that answer. A socket that a killed capture left does not, and one that ends does not
-/// any more.
-fn running(directory: &Path) -> Result<Vec<ControlStats>, Failure> {
+/// Statistics of the captures that answer, and the first failure of one that runs and does not. A socket that a killed capture left
+/// does not, and one that ends does not any more.
+fn running(directory: &Path) -> Result<(Vec<ControlStats>, Result<(), Failure>), Failure> {
     let names = list(directory).map_err(|error| failure(&error))?;
     let mut running = Vec::new();
+    let mut all_answer = Ok(());
     for name in names {
         match ask(directory, &name, &ControlRequest::Stats) {
             Ok(ControlReply::Stats(stats)) => running.push(*stats),
             Ok(_) | Err(ControlError::NotRunning { .. } | ControlError::Connection { .. }) => {}
-            Err(error) => return Err(failure(&error)),
+            Err(error) => {
+                let Failure { exit, line, .. } = failure(&error);
+                let line = format!("capture {} does not answer: {line}", printable(&name));
+                all_answer = all_answer.and(Err(Failure::new(exit, line)));
+            }
         }
     }
-    Ok(running)
+    Ok((running, all_answer))
 }
 
 fn only_name(directory: &Path) -> Result<String, Failure> {
-    let mut running = running(directory)?;
+    let (mut running, all_answer) = running(directory)?;
+    all_answer?;
     match running.len() {
         0 => Err(Failure::new(Exit::Failed, "no capture is running")),
         1 => Ok(running.remove(0).name),
@@ -147,10 +153,11 @@ fn only_name(directory: &Path) -> Result<String, Failure> {
 }
 
 fn show_all(args: &CtlArgs, directory: &Path) -> Result<Exit, Failure> {
-    let running = running(directory)?;
+    let (running, all_answer) = running(directory)?;
     for stats in &running {
         show(args, stats)?;
     }
+    all_answer?;
     if running.is_empty() && !args.json {
         writeln!(io::stderr(), "no capture is running")?;
     }

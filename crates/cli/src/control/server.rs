@@ -199,7 +199,9 @@ impl Server {
             ControlRequest::Rotate => self.rotate(),
             ControlRequest::Trigger => self.trigger(),
             ControlRequest::Stop => {
-                self.note(&format!("stop{}", by(peer)));
+                let note = format!("stop{}", by(peer));
+                // A reader that is held up, e.g. by a pipe, writes the note at its end.
+                drop(self.ask_files(|file| file.note(note.as_str())));
                 self.stopper.stop();
                 Ok(())
             }

@@ -1,19 +1,21 @@
 //! `tapline ctl`: access control, and the effect of changes on packets and files.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::net::{UnixDatagram, UnixListener, UnixStream};
 use std::os::unix::process::CommandExt;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
+use super::interfaces::notes;
 use crate::support::files::{column, count};
 use crate::support::frames::frames;
 use crate::support::run::{Running, events, run, spawn};
-use crate::support::{PROGRAM, Scene};
+use crate::support::{PROGRAM, Scene, output};
 
 /// A name that no other test has, on a machine where others run at the same time.
 fn name() -> String {
@@ -125,6 +127,32 @@ fn a_file_is_rotated_on_request() {
     let files = scene.listed();
     let counts: Vec<_> = files.iter().map(|file| count(&scene.file(file))).collect();
     assert_eq!(counts, [10, 5], "{files:?}");
+}
+
+/// A pipe holds the reader up, until somebody reads it after the stop.
+#[test]
+fn a_reader_that_is_held_up_is_stopped_and_notes_that_at_its_end() {
+    let scene = Scene::new();
+    let name = name();
+    let path = scene.file("pipe");
+    output(&scene.right, "/usr/bin/mkfifo", &path);
+    // Open for both, it does not wait for a writer.
+    let pipe = File::options().read(true).write(true).open(&path);
+    let pipe = pipe.expect("the pipe");
+    let (running, _) = capture(&scene, &name, "-w pipe");
+    scene.send(&frames(300, 1000));
+    ctl(&name, "stop");
+    let mut reading = File::open(&path).expect("the pipe");
+    drop(pipe);
+    let reader = thread::spawn(move || {
+        let mut bytes = Vec::new();
+        reading.read_to_end(&mut bytes).map(|_| bytes)
+    });
+    running.done().conserves(300);
+    let bytes = reader.join().expect("no panic").expect("its bytes");
+    let file = scene.write("whole.pcapng", bytes);
+    assert_eq!(count(&file), 300);
+    assert_eq!(notes(&file), ["stop"]);
 }
 
 #[test]

@@ -4,9 +4,13 @@
 //! view of the file, and the number of frames that were sent.
 
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Write};
+use std::os::unix::net::UnixListener;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
+use lab::tool;
 use serde_json::{Value, json};
 use tapline::packet::FrameSender;
 
@@ -329,6 +333,75 @@ fn changes_reach_every_namespace() {
     for (name, count) in expected {
         assert_eq!(counts[name], count, "{name}");
     }
+}
+
+/// The XDP program and the socket of an interface are still there when it comes up again, because the reader waits for a pipe.
+#[test]
+fn an_interface_joins_again_when_a_reader_that_was_held_up_has_left_it() {
+    if has_run() {
+        return;
+    }
+    pair("a");
+    pair("b");
+    let path = "/run/pipe";
+    let made = tool::command("mkfifo").arg(path).status();
+    assert!(made.expect("mkfifo runs").success());
+    // Open for both, it does not wait for a writer.
+    let pipe = File::options().read(true).write(true).open(path);
+    let pipe = pipe.expect("the pipe");
+    let mut running = start(&format!("-i any --mode drop --buffer 4M -w {path}"));
+    // More than the pipe holds.
+    let to_b = sender("b");
+    for frame in frames(200, 1000) {
+        to_b.send(&frame).expect("it is sent");
+    }
+    ip("link set a0 down");
+    ip("link set a0 up");
+    // The thread that answers has tried to open it by now.
+    ctl("stats");
+    let mut reading = File::open(path).expect("the pipe");
+    drop(pipe);
+    let reader = thread::spawn(move || io::copy(&mut reading, &mut io::sink()));
+    let event = running.event(|event| event["event"] == "interface" && event["name"] == "a0");
+    assert_eq!(event["reason"], Value::Null);
+    running.received(200);
+    ctl("stop");
+    running.done().conserves(200);
+    assert!(reader.join().expect("no panic").is_ok());
+}
+
+#[test]
+fn a_capture_that_does_not_answer_hides_no_other() {
+    if has_run() {
+        return;
+    }
+    pair("a");
+    let running = start("-i a0 --name well -w /run/well.pcapng");
+    let listener = UnixListener::bind("/run/tapline/odd.sock").expect("a socket");
+    // What it answers is no message.
+    let odd = thread::spawn(move || {
+        for _ in 0..2 {
+            let (mut stream, _) = listener.accept().expect("a client");
+            let mut line = String::new();
+            BufReader::new(&stream)
+                .read_line(&mut line)
+                .expect("a request");
+            stream.write_all(b"odd\n").expect("an answer");
+        }
+    });
+    let shown = run("ctl list");
+    let text = shown.exit(1);
+    assert!(text.contains("capture odd does not answer: "), "{text}");
+    let lines = &shown.stdout;
+    assert!(
+        lines.iter().any(|line| line.starts_with("well ")),
+        "{lines:?}"
+    );
+    // Which one is meant is not known.
+    refused("stop", "capture odd does not answer: ");
+    odd.join().expect("two requests");
+    ctl("--name well stop");
+    running.done().conserves(0);
 }
 
 /// A tunnel device has no Ethernet header.

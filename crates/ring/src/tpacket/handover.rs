@@ -2,6 +2,7 @@
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixDatagram;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 
 use abi::bpf::set_fanout_program;
@@ -48,6 +49,8 @@ pub struct HandoverGroup {
     /// Socket of the newest ring, through which the group's program is set.
     socket: OwnedFd,
     newest: Weak<()>,
+    /// Set once no packet can enter the newest ring any more.
+    is_at_rest: Arc<AtomicBool>,
     /// Ends when the ring before the newest is gone.
     before: Weak<()>,
 }
@@ -79,6 +82,7 @@ impl HandoverGroup {
             version: ring.version(),
             socket: ring.socket.try_clone().map_err(in_group)?,
             newest: Arc::downgrade(&turn),
+            is_at_rest: ring.is_at_rest.clone(),
             before: Weak::new(),
         };
         ring.turn = Some(turn);
@@ -138,7 +142,8 @@ impl PreparedRing<'_> {
     /// Directs packets to this ring from now on. Read the previous ring to its end, then continue with this one
     /// ([`PacketRing::follow`]).
     ///
-    /// Waits once for the CPUs, as [`HandoverGroup::prepare`] does. When it returns, no packet enters the previous ring any more.
+    /// Waits once for the CPUs, as [`HandoverGroup::prepare`] does. When it returns, no packet enters the previous ring any more,
+    /// and that lends the packets of its last V3 block without waiting for the block's timer.
     ///
     /// # Errors
     /// `SetupStep::Fanout` if memory or descriptors are short; nothing has changed then.
@@ -147,6 +152,9 @@ impl PreparedRing<'_> {
         let in_group = |source| at(SetupStep::Fanout, &ring.link, source);
         let socket = ring.socket.try_clone().map_err(in_group)?;
         relay.name_member(1)?;
+        let before = std::mem::replace(&mut relay.is_at_rest, ring.is_at_rest.clone());
+        // Release pairs with the load in `PacketRing::left_in_open_block`: no CPU copies a packet into the ring any more.
+        before.store(true, Ordering::Release);
         relay.socket = socket;
         relay.version = ring.version();
         relay.before = std::mem::replace(&mut relay.newest, Arc::downgrade(&turn));

@@ -6,7 +6,7 @@ use std::io;
 use std::mem::offset_of;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 use abi::bpf::attach_classic;
@@ -57,6 +57,10 @@ pub struct PacketRing {
     refused: Refused,
     /// The clock behind hardware time stamps, which are converted to the time of day.
     clock: Option<Box<DeviceClock>>,
+    /// No packet can enter any more. Shared with the [`HandoverGroup`](crate::HandoverGroup), which replaces the ring.
+    pub(crate) is_at_rest: Arc<AtomicBool>,
+    /// An unused packet socket, through which [`finish`](Self::finish) waits for the CPUs; with a long block timer.
+    spare: Option<OwnedFd>,
     /// What a [`HandoverGroup`](crate::HandoverGroup) or a [`RingShare`](crate::RingShare) has the ring keep. Dropped last,
     /// after the memory and the socket.
     pub(crate) turn: Option<Arc<dyn fmt::Debug + Send + Sync>>,
@@ -133,9 +137,12 @@ impl PacketRing {
             refused: opened.refused,
             clock: opened.clock,
             cursor: Cursor::default(),
+            is_at_rest: Arc::default(),
+            spare: opened.spare,
             turn: None,
         })
     }
+
     /// The interface of the ring.
     pub fn interface(&self) -> &InterfaceInfo {
         &self.link
@@ -179,6 +186,11 @@ impl PacketRing {
     /// Returns the slots of a batch to the kernel, of whose packets `unreadable` were unreadable.
     pub(crate) fn give_back(&mut self, slots: usize, packets: u32, unreadable: u32) {
         for slot in self.head..self.head + slots {
+            if self.geometry.version == TpacketVersion::V3 {
+                // So that a number other than 0 is that of the block which the kernel fills: it stores 0 itself only when
+                // it opens the block (prb_open_block, net/packet/af_packet.c). `Relaxed`: the store below orders it.
+                self.packet_count(slot).store(0, Ordering::Relaxed);
+            }
             let offset = slot * self.geometry.slot_bytes + status_offset(self.geometry.version);
             // Release: every read of the slot's bytes happens before the kernel can see that it may fill the slot
             // again (prb_dispatch_next_block and packet_lookup_frame, net/packet/af_packet.c). With a weaker store,
@@ -209,23 +221,35 @@ impl PacketRing {
 
     fn ready_block(&self) -> Option<Ready> {
         let status = self.status(self.head);
-        if status & TP_STATUS_USER == 0 {
-            return None;
-        }
-        let offset = self.head * self.geometry.slot_bytes;
-        let block = self
-            .region
-            .pointer(offset, size_of::<BlockDesc>())
-            .cast::<BlockDesc>();
-        // SAFETY: mapped (checked) and page-aligned; the status says that the reader owns it.
-        let packets = unsafe { &raw const (*block.as_ptr()).num_pkts };
-        // SAFETY: as above.
-        let packets = unsafe { packets.read() };
-        Some(Ready {
+        let packets = if status & TP_STATUS_USER == 0 {
+            self.left_in_open_block()
+        } else {
+            // The acquiring load of the status orders it.
+            self.packet_count(self.head).load(Ordering::Relaxed)
+        };
+        (status & TP_STATUS_USER != 0 || packets > 0).then_some(Ready {
             slots: 1,
             packets,
             losing: status & TP_STATUS_LOSING != 0,
         })
+    }
+
+    /// TPACKET_V3: packets of the block at the head, which the kernel has not handed over, if no packet can enter any more.
+    /// Its timer changes nothing but the block's header then.
+    fn left_in_open_block(&self) -> u32 {
+        // Acquire pairs with the stores of `true`, which follow a wait for all CPUs that were copying packets. With a weaker
+        // load, a packet could be read before its bytes are visible.
+        if self.geometry.version == TpacketVersion::V3 && self.is_at_rest.load(Ordering::Acquire) {
+            self.packet_count(self.head).load(Ordering::Relaxed)
+        } else {
+            0
+        }
+    }
+
+    /// TPACKET_V3: the number of packets of a block, which is the kernel's unless the reader owns the block.
+    fn packet_count(&self, slot: usize) -> &AtomicU32 {
+        let offset = slot * self.geometry.slot_bytes + offset_of!(BlockDesc, num_pkts);
+        self.region.word(offset)
     }
 
     fn ready_frames(&self) -> Option<Ready> {
@@ -272,11 +296,15 @@ impl PacketRing {
     /// another CPU is filtering at this moment may still enter.
     ///
     /// # Errors
-    /// EINVAL if the kernel rejects the program, ENOMEM if it is larger than `net.core.optmem_max` allows. The filter
-    /// before stays then.
+    /// EINVAL if the kernel rejects the program or the ring is [finished](Self::finish), ENOMEM if the program is larger than
+    /// `net.core.optmem_max` allows. The filter before stays then.
     /// # Source
     /// `sk_attach_filter`, net/core/filter.c; `packet_release`, net/packet/af_packet.c, which waits for the CPUs.
     pub fn set_filter(&self, filter: &RingFilter) -> io::Result<()> {
+        if self.is_at_rest.load(Ordering::Relaxed) {
+            // Blocks that the kernel fills again would be read meanwhile.
+            return Err(io::Error::from_raw_os_error(libc::EINVAL));
+        }
         setup::attach(self.socket.as_fd(), filter, self.refused, self.snaplen)?;
         // Closing any packet socket waits for the CPUs. Without the privilege there is none, as documented.
         drop(socket::packet_socket());
@@ -286,12 +314,34 @@ impl PacketRing {
     /// Stops receiving: the ring gets no packets that arrive from now on.
     ///
     /// Packets in the ring can still be read. The kernel hands over a V3 block that holds packets when its timer
-    /// expires. A packet that another CPU is filtering at this moment may still enter.
+    /// expires; [`finish`](Self::finish) does not wait for that. A packet that another CPU is filtering at this moment may still enter.
     ///
     /// # Errors
     /// Errors of setsockopt(2).
     pub fn stop(&self) -> io::Result<()> {
         attach_classic(self.socket.as_fd(), &filter::nothing())
+    }
+
+    /// Stops receiving as [`stop`](Self::stop) does. With a V3 block timer of more than 50 ms, also waits until no CPU is
+    /// putting a packet into the ring: about ten milliseconds. Packets of a block that is not full are then lent at once, and
+    /// not only when the timer expires. Returns whether they are from now on.
+    ///
+    /// # Errors
+    /// Errors of setsockopt(2).
+    /// # Source
+    /// `tpacket_rcv` and `packet_set_ring`, net/packet/af_packet.c.
+    pub fn finish(&self) -> io::Result<bool> {
+        let Some(spare) = &self.spare else {
+            return Ok(false);
+        };
+        if self.is_at_rest.load(Ordering::Relaxed) {
+            return Ok(false);
+        }
+        self.stop()?;
+        setup::wait_for_cpus(spare.as_fd())?;
+        // Release pairs with the load in `left_in_open_block`.
+        self.is_at_rest.store(true, Ordering::Release);
+        Ok(true)
     }
 
     /// Continues where `before` ends: this ring's counters include its packets from now on.
@@ -335,7 +385,7 @@ impl PacketRing {
     #[inline]
     pub fn holds(&self, bytes: usize) -> bool {
         if bytes <= 1 {
-            return self.is_handed_over(self.head);
+            return self.is_handed_over(self.head) || self.left_in_open_block() > 0;
         }
         if bytes > self.geometry.bytes() {
             return false;

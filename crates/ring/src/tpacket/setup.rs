@@ -49,7 +49,12 @@ pub(crate) struct Opened {
     pub clock: Option<Box<DeviceClock>>,
     /// Direction that each filter of the socket rejects.
     pub refused: Refused,
+    /// An unused packet socket for [`wait_for_cpus`], if the block timer is long.
+    pub spare: Option<OwnedFd>,
 }
+
+/// The longest block timer, in milliseconds, that the end of a ring waits for: a wait for the CPUs takes about ten.
+const SHORT_RETIRE_MS: u32 = 50;
 
 /// Binds the socket with a filter that rejects everything, and attaches the real filter last. No packet can thus
 /// enter before direction, snaplen and fanout are set.
@@ -107,6 +112,7 @@ pub(crate) fn open(
         _ => Refused::Nothing,
     };
     attach(fd, &options.filter, refused, options.snaplen).map_err(at(SetupStep::Filter))?;
+    let spare = (geometry.retire_ms > SHORT_RETIRE_MS).then(socket::packet_socket);
     Ok(Opened {
         socket,
         region,
@@ -114,7 +120,18 @@ pub(crate) fn open(
         link,
         clock,
         refused,
+        // Without a descriptor for it, the end waits for the timer.
+        spare: spare.and_then(Result::ok),
     })
+}
+
+/// Waits until no CPU delivers a packet any more that it began to deliver before the call. `spare` is a packet socket without
+/// a ring. Unlike closing a packet socket, this waits although a forked process has the socket too, and it needs no privilege.
+///
+/// # Source
+/// `packet_set_ring`, net/packet/af_packet.c: it calls `synchronize_net`, also to free a ring that is not there.
+pub(crate) fn wait_for_cpus(spare: BorrowedFd<'_>) -> io::Result<()> {
+    set_option(spare, SOL_PACKET, PACKET_RX_RING, &TpacketReq::default())
 }
 
 /// Adds the socket to its fanout group, if there is one. When a socket joins a group, a CPU may still be delivering a packet

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use abi::bpf::set_fanout_program;
@@ -94,6 +95,8 @@ struct Member {
     socket: OwnedFd,
     /// Ends when the ring is dropped. `None`: a placeholder.
     ring: Option<Weak<RingShare>>,
+    /// Set once no packet can enter the ring any more.
+    is_at_rest: Arc<AtomicBool>,
 }
 
 impl RingShare {
@@ -116,7 +119,7 @@ impl RingShare {
             group: group as u16,
             ignores_outgoing,
             base: 0,
-            sockets: vec![Member { socket, ring: None }],
+            sockets: vec![Member::new(socket, None)],
             failed_calls: 0,
             options,
             link,
@@ -212,8 +215,8 @@ impl PreparedShare {
     /// Directs packets to the prepared rings from now on, those of all rings at once: prepare all before. Read the previous
     /// ring to its end, then continue with this one ([`PacketRing::follow`]).
     ///
-    /// When it returns, no packet enters the previous rings any more. It waits once for the CPUs; the calls for the other
-    /// rings return at once.
+    /// When it returns, no packet enters the previous rings any more, and they lend the packets of their last V3 blocks without
+    /// waiting for the timers of the blocks. It waits once for the CPUs; the calls for the other rings return at once.
     ///
     /// # Errors
     /// `SetupStep::Fanout` with EINVAL if another ring is not prepared, ENOMEM if memory is short; nothing has changed then.
@@ -225,7 +228,17 @@ impl PreparedShare {
                 let source = io::Error::from_raw_os_error(libc::EINVAL);
                 return Err(at(SetupStep::Fanout, &members.link, source).into());
             }
+            let before = members.base;
             members.direct(base)?;
+            for member in members
+                .sockets
+                .iter()
+                .skip(before)
+                .take(members.options.rings)
+            {
+                // Release pairs with the load in `PacketRing::left_in_open_block`: no CPU copies a packet into the ring any more.
+                member.is_at_rest.store(true, Ordering::Release);
+            }
         }
         Ok(ring)
     }
@@ -284,6 +297,7 @@ impl Members {
         };
         let mut ring = PacketRing::open_as(&link.name, options, role)?;
         ring.turn = Some(turn);
+        self.sockets[position].is_at_rest = ring.is_at_rest.clone();
         Ok(ring)
     }
 
@@ -291,7 +305,7 @@ impl Members {
     fn join(&mut self, socket: OwnedFd, ring: Option<Weak<RingShare>>) -> io::Result<()> {
         let group = setup::handover(self.ignores_outgoing) | u32::from(self.group);
         set_option(socket.as_fd(), SOL_PACKET, PACKET_FANOUT, &group)?;
-        self.sockets.push(Member { socket, ring });
+        self.sockets.push(Member::new(socket, ring));
         Ok(())
     }
 
@@ -327,6 +341,14 @@ impl Members {
 }
 
 impl Member {
+    fn new(socket: OwnedFd, ring: Option<Weak<RingShare>>) -> Self {
+        Self {
+            socket,
+            ring,
+            is_at_rest: Arc::default(),
+        }
+    }
+
     /// Whether its ring is in use.
     fn is_alive(&self) -> bool {
         let ring = self.ring.as_ref();

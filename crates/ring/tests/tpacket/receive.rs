@@ -1,14 +1,17 @@
 //! Packet data and metadata from a ring, compared with the frames that were sent.
 
 use std::net::UdpSocket;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use crate::support::{
     BACKENDS, BROADCAST, GROUP, STRANGER, Seen, bytes_of, collect, end_frame, frame, open, open_on,
     options, read, send, send_and_end, until_end, wait,
 };
 use lab::{Host, Net};
-use tapline_ring::{DirectionFilter, RingOptions, TimestampSource};
+use tapline_ring::{
+    DeliveryMode, DirectionFilter, PacketRing, RingFilter, RingOptions, TimestampSource,
+    TpacketVersion,
+};
 use wire::metadata::{Checksum, Direction, Reception};
 
 fn realtime_ns() -> u64 {
@@ -319,5 +322,46 @@ fn a_stopped_ring_keeps_what_it_has_and_takes_no_more() {
         assert_eq!(account.accepted, frames().len() as u64);
         assert_eq!((account.waiting(), account.dropped), (0, 0));
         assert!(ring.next_batch().is_none());
+    }
+}
+
+/// The bytes of the packets that a ring lends without waiting.
+fn lent_at_once(ring: &mut PacketRing) -> Vec<Vec<u8>> {
+    let mut seen = Vec::new();
+    while let Some(mut batch) = ring.next_batch() {
+        seen.extend(batch.packets().map(|packet| packet.bytes.to_vec()));
+    }
+    seen
+}
+
+#[test]
+fn a_finished_ring_lends_its_last_block_before_the_timer_of_the_block_expires() {
+    let [left, right] = Net::new().pair();
+    let patient = RingOptions {
+        delivery: DeliveryMode::Batch {
+            min_bytes: 4096,
+            timeout: Duration::from_mins(1),
+        },
+        ..options(TpacketVersion::V3)
+    };
+    // The youngest ring is offered a packet first, as above.
+    let mut witness = open(&right, &options(TpacketVersion::V3));
+    let mut ring = open(&right, &patient);
+    send(&left, &frames());
+    collect(&mut witness, frames().len());
+    // Some blocks are full.
+    let mut seen = lent_at_once(&mut ring);
+    assert!(seen.len() < frames().len());
+    assert!(!ring.is_at_end().unwrap() && !ring.holds(1));
+    assert!(ring.finish().unwrap());
+    assert!(ring.holds(1));
+    seen.extend(lent_at_once(&mut ring));
+    assert_eq!(seen, frames());
+    assert!(ring.is_at_end().unwrap() && !ring.holds(1));
+    assert!(!ring.finish().unwrap());
+    assert!(ring.set_filter(&RingFilter::All).is_err());
+    // Neither version has to be finished if its packets are visible soon.
+    for version in BACKENDS {
+        assert!(!open(&right, &options(version)).finish().unwrap());
     }
 }

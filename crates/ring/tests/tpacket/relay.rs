@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use crate::support::{BACKENDS, BROADCAST, bytes_of, collect, frame, options, read, send};
+use crate::support::{BACKENDS, BROADCAST, Seen, bytes_of, collect, frame, options, read, send};
 use lab::generator::{pin_to_cpu, send_frames};
 use lab::{Host, Net};
 use tapline_ring::{
@@ -204,6 +204,41 @@ fn nothing_changes_while_the_ring_before_is_there_or_a_successor_is_given_up() {
         (next.counters().accepted, next.counters().waiting()),
         (4, 0)
     );
+}
+
+#[test]
+fn a_replaced_ring_lends_its_last_block_before_the_timer_of_the_block_expires() {
+    let [left, right] = Net::new().pair();
+    let patient = || RingOptions {
+        delivery: DeliveryMode::Batch {
+            min_bytes: 4096,
+            timeout: Duration::from_mins(1),
+        },
+        ..options(TpacketVersion::V3)
+    };
+    let (mut ring, mut relay) = relay(&right, &patient());
+    let frames = [60, 61, 62].map(|bytes| frame(BROADCAST, bytes));
+    let successors = [patient(), patient(), options(TpacketVersion::V2)];
+    for (number, (frame, options)) in (1..).zip(frames.iter().zip(successors)) {
+        send(&left, std::slice::from_ref(frame));
+        until_accepted(std::slice::from_mut(&mut ring), number);
+        assert!(ring.next_batch().is_none());
+        let next = right.run(|| relay.prepare(&options).and_then(PreparedRing::take_over));
+        assert_eq!(bytes_of(lent(&mut ring)), std::slice::from_ref(frame));
+        assert!(ring.is_at_end().unwrap());
+        let before = std::mem::replace(&mut ring, next.unwrap());
+        ring.follow(before);
+    }
+    assert_eq!(ring.counters().delivered, 3);
+}
+
+/// The packets that a ring lends without waiting.
+fn lent(ring: &mut PacketRing) -> Vec<Seen> {
+    let mut seen = Vec::new();
+    while let Some(mut batch) = ring.next_batch() {
+        seen.extend(batch.packets().map(Seen::from));
+    }
+    seen
 }
 
 /// For example, an interface of the same name on another host.

@@ -126,6 +126,32 @@ fn send_numbers(host: &Host, cpu: usize, is_enough: &AtomicBool) -> u64 {
 }
 
 #[test]
+fn replaced_rings_lend_their_last_blocks_before_the_timers_of_the_blocks_expire() {
+    const FRAMES: u64 = 20;
+    let [left, right] = Net::new().pair();
+    let patient = RingOptions {
+        delivery: DeliveryMode::Batch {
+            min_bytes: 64 << 10,
+            timeout: Duration::from_mins(1),
+        },
+        ..options(TpacketVersion::V3)
+    };
+    let (share, mut rings) = open(&right, 2, FanoutMode::Random, &patient);
+    let frames = vec![frame(BROADCAST, FRAME_BYTES); FRAMES as usize];
+    send(&left, &frames);
+    until_accepted(&mut rings, FRAMES);
+    assert!(rings.iter_mut().all(|ring| ring.next_batch().is_none()));
+    let next = take_over_all(&right, &share, 2, &patient).unwrap();
+    let mut packets = 0;
+    for ring in &mut rings {
+        packets += ring.next_batch().map_or(0, |batch| batch.len());
+        assert!(ring.is_at_end().unwrap());
+    }
+    assert_eq!(packets as u64, FRAMES);
+    drop(next);
+}
+
+#[test]
 fn each_frame_comes_once_however_often_all_rings_are_replaced() {
     const TIMES: usize = 50;
     const RINGS: usize = 3;

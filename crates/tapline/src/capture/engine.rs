@@ -75,8 +75,6 @@ pub struct Engine {
     pub options: CaptureOptions,
     warnings: Vec<FilterWarning>,
     pending: Arc<PendingChanges>,
-    /// The longest block time of all replaced rings.
-    block_ns: u64,
     start_ns: u64,
     live: LiveCounters,
     /// Interfaces that get no more packets.
@@ -85,6 +83,8 @@ pub struct Engine {
     layout: u64,
     /// Interfaces that went down and may come back.
     down: Vec<IfIndex>,
+    /// Packets that the rings had received when the deadline of the end was over.
+    accepted_late: Option<u64>,
 }
 
 /// An interface that gets no more packets.
@@ -178,12 +178,12 @@ impl Engine {
             options,
             warnings,
             pending,
-            block_ns: 0,
             start_ns,
             live: LiveCounters::default(),
             leaving: Vec::new(),
             layout: 0,
             down: Vec::new(),
+            accepted_late: None,
         }
         .with_counters())
     }
@@ -441,8 +441,28 @@ impl Engine {
         }
         self.poller.remove_stop(stop);
         self.poller.remove_limit();
-        let block_ns = self.block_ns.max(block_ns(self.options.delivery));
-        (monotonic_ns().saturating_add(block_ns)).saturating_add(nanoseconds(SETTLE))
+        self.settle_deadline_ns()
+    }
+
+    /// When not to wait any longer for packets that are on their way into the rings now. A reader that lets packets gather does not
+    /// delay them: they can be read.
+    fn settle_deadline_ns(&self) -> u64 {
+        (monotonic_ns().saturating_add(self.invisible_ns())).saturating_add(nanoseconds(SETTLE))
+    }
+
+    /// After [`begin_closing`](Self::begin_closing): whether the rings are read on if they have packets. After the deadline, not if more
+    /// packets came: the flow of a ring could not be ended.
+    pub fn reads_on(&mut self, deadline_ns: u64) -> bool {
+        if monotonic_ns() < deadline_ns {
+            return true;
+        }
+        let accepted = |queue: &mut RxQueue| {
+            queue.refresh();
+            queue.account().accepted
+        };
+        let accepted: u64 = self.queues.iter_mut().map(accepted).sum();
+        let before = self.accepted_late.replace(accepted);
+        before.is_none_or(|before| before == accepted)
     }
 
     /// After the rings were found empty: whether another round is to follow.
@@ -455,6 +475,9 @@ impl Engine {
         self.measure(&states, 0);
         let mut interfaces = self.interfaces.iter();
         let is_settled = interfaces.all(|interface| interface.is_settled(&self.queues));
+        if !is_settled && self.queues.iter().any(|queue| queue.ring().finish()) {
+            return true;
+        }
         if is_settled || monotonic_ns() >= deadline_ns {
             for interface in &mut self.interfaces {
                 interface.abandon(&self.queues);
@@ -472,7 +495,7 @@ impl Engine {
     /// Delivers what is left in the rings after [`begin_closing`](Self::begin_closing).
     pub fn settle<C: Consumer>(&mut self, dispatcher: &mut Dispatcher<'_, C>, deadline_ns: u64) {
         loop {
-            while !dispatcher.round(&mut self.queues).emptied && monotonic_ns() < deadline_ns {}
+            while !dispatcher.round(&mut self.queues).emptied && self.reads_on(deadline_ns) {}
             if !self.closing_step(deadline_ns) {
                 break;
             }

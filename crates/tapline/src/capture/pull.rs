@@ -385,7 +385,7 @@ impl Pull {
             }
             Phase::Closing { deadline_ns, .. } => {
                 let deadline_ns = *deadline_ns;
-                if monotonic_ns() < deadline_ns && self.begin_batches(engine) {
+                if engine.reads_on(deadline_ns) && self.begin_batches(engine) {
                     return true;
                 }
                 self.end_batches(engine);

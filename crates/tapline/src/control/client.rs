@@ -5,9 +5,10 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use super::REPLY_BYTES_MAX;
 use super::error::ControlError;
 use super::message::{ControlReply, ControlRequest};
-use super::socket::{path, read_line_until, write_line};
+use super::socket::{path, read_line, write_line};
 
 /// Longest wait for a reply: a change replaces rings one after another.
 const REPLY_TIME: Duration = Duration::from_mins(1);
@@ -37,7 +38,7 @@ pub fn ask(
         Err(ControlError::Connection { source }) if source.kind() == ErrorKind::BrokenPipe => {}
         written => written?,
     }
-    let line = read_line_until(&mut stream, Instant::now() + REPLY_TIME)?;
+    let line = read_line(&mut stream, Instant::now() + REPLY_TIME, REPLY_BYTES_MAX)?;
     ControlReply::parse(&line)
 }
 
@@ -63,4 +64,48 @@ pub fn list(directory: &Path) -> Result<Vec<String>, ControlError> {
     }
     names.sort();
     Ok(names)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use super::super::{ControlSocket, ControlStats, ControlledInterface};
+    use super::*;
+    use crate::capture::Lost;
+    use crate::stop::Stop;
+
+    /// Each interface that a capture of a host with many containers has had is in its answer.
+    #[test]
+    fn the_counters_of_thousands_of_interfaces_arrive() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let socket = ControlSocket::listen(folder.path(), "test").expect("a socket");
+        let interface = |number: u64| ControlledInterface {
+            name: format!("veth{number}"),
+            mode: None,
+            delivered: number,
+            bytes: u64::MAX,
+            filtered: None,
+            lost: Lost::default(),
+        };
+        let stats = ControlStats {
+            name: "test".to_owned(),
+            pid: 1,
+            uid: 0,
+            start_ns: 0,
+            filter: String::new(),
+            settings: None,
+            files: Vec::new(),
+            interfaces: (0..10_000).map(interface).collect(),
+        };
+        let reply = ControlReply::Stats(Box::new(stats));
+        let stop = Stop::new().expect("a stop");
+        let answered = thread::scope(|scope| {
+            scope.spawn(|| socket.serve(&stop, |_, _| reply.clone()));
+            let answered = ask(folder.path(), "test", &ControlRequest::Stats);
+            stop.stopper().stop();
+            answered
+        });
+        assert_eq!(answered.expect("an answer"), reply);
+    }
 }

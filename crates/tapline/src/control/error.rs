@@ -3,8 +3,6 @@
 use std::io;
 use std::path::PathBuf;
 
-use super::{LINE_BYTES_MAX, TRANSFER_TIME};
-
 /// Why a control socket could not be opened, or a request not be made.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -41,17 +39,20 @@ pub enum ControlError {
         /// The answer of the kernel.
         source: io::Error,
     },
-    /// A line is longer than [`LINE_BYTES_MAX`].
-    #[error("a line of more than {LINE_BYTES_MAX} bytes")]
-    TooLong,
+    /// A line is too long.
+    #[error("a line of more than {bytes_max} bytes")]
+    TooLong {
+        /// The longest line, bytes.
+        bytes_max: usize,
+    },
     /// A line is not what the protocol says.
     #[error("not a message of the control protocol")]
     Malformed {
         /// What is wrong.
         source: serde_json::Error,
     },
-    /// The transfer of a line took longer than [`TRANSFER_TIME`].
-    #[error("the other side was silent for {} ms", TRANSFER_TIME.as_millis())]
+    /// The transfer of a line took longer than [`TRANSFER_TIME`](super::TRANSFER_TIME), or a reply did not come within a minute.
+    #[error("the other side was silent for too long")]
     Slow,
     /// The connection failed.
     #[error("the connection failed")]

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::LINE_BYTES_MAX;
 use super::error::ControlError;
+use super::{LINE_BYTES_MAX, REPLY_BYTES_MAX};
 use crate::capture::Lost;
 
 /// What a client wants of a running capture. Unknown fields are ignored.
@@ -153,7 +153,7 @@ impl ControlRequest {
     /// # Errors
     /// [`ControlError::TooLong`], [`ControlError::Malformed`].
     pub fn parse(line: &[u8]) -> Result<Self, ControlError> {
-        parse(line)
+        parse(line, LINE_BYTES_MAX)
     }
 
     /// The request as a line, with its line end.
@@ -168,7 +168,7 @@ impl ControlReply {
     /// # Errors
     /// [`ControlError::TooLong`], [`ControlError::Malformed`].
     pub fn parse(line: &[u8]) -> Result<Self, ControlError> {
-        parse(line)
+        parse(line, REPLY_BYTES_MAX)
     }
 
     /// The reply as a line, with its line end.
@@ -177,9 +177,9 @@ impl ControlReply {
     }
 }
 
-fn parse<'l, T: Deserialize<'l>>(line: &'l [u8]) -> Result<T, ControlError> {
-    if line.len() > LINE_BYTES_MAX {
-        return Err(ControlError::TooLong);
+fn parse<'l, T: Deserialize<'l>>(line: &'l [u8], bytes_max: usize) -> Result<T, ControlError> {
+    if line.len() > bytes_max {
+        return Err(ControlError::TooLong { bytes_max });
     }
     // The parser limits the depth.
     serde_json::from_slice(line).map_err(|source| ControlError::Malformed { source })

@@ -11,7 +11,7 @@
 //! | limit | value |
 //! |---|---|
 //! | who may connect | the user of the job, and root |
-//! | length of a line | [`LINE_BYTES_MAX`] |
+//! | length of a request, of a reply | [`LINE_BYTES_MAX`], [`REPLY_BYTES_MAX`] |
 //! | time to send a request, and to take the reply | [`TRANSFER_TIME`] each |
 //! | connections served at once | 1 |
 //! | connections that wait | 8; the kernel lets others wait or refuses them |
@@ -35,8 +35,11 @@ pub use socket::{ControlSocket, Peer, directory};
 
 use std::time::Duration;
 
-/// Longest line of a request or reply, bytes, with its line end.
+/// Longest line of a request, bytes, with its line end.
 pub const LINE_BYTES_MAX: usize = 64 << 10;
+
+/// Longest line of a reply, bytes, with its line end: it has the counters of each interface that a capture has had.
+pub const REPLY_BYTES_MAX: usize = 16 << 20;
 
 /// Longest time that the transfer of one line may take. A client on a busy host may not run for seconds.
 pub const TRANSFER_TIME: Duration = Duration::from_secs(5);

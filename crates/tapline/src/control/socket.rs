@@ -204,7 +204,9 @@ impl ControlSocket {
         let reply = if peer.uid != geteuid().as_raw() && peer.uid != 0 {
             refused("this capture belongs to another user".to_owned())
         } else {
-            match read_line(&mut stream).and_then(|line| ControlRequest::parse(&line)) {
+            let deadline = Instant::now() + TRANSFER_TIME;
+            let line = read_line(&mut stream, deadline, LINE_BYTES_MAX);
+            match line.and_then(|line| ControlRequest::parse(&line)) {
                 Ok(request) => answer(request, peer),
                 Err(ControlError::Malformed { source }) => {
                     refused(format!("not a message of the control protocol: {source}"))
@@ -296,15 +298,11 @@ fn peer(stream: &UnixStream) -> io::Result<Peer> {
     })
 }
 
-/// Reads up to a line end or the end of the stream.
-pub(super) fn read_line(stream: &mut UnixStream) -> Result<Vec<u8>, ControlError> {
-    read_line_until(stream, Instant::now() + TRANSFER_TIME)
-}
-
-/// As [`read_line`], with a deadline.
-pub(super) fn read_line_until(
+/// Reads up to a line end or the end of the stream, at most `bytes_max` bytes.
+pub(super) fn read_line(
     stream: &mut UnixStream,
     deadline: Instant,
+    bytes_max: usize,
 ) -> Result<Vec<u8>, ControlError> {
     let mut line = Vec::new();
     let mut part = [0; 4096];
@@ -319,17 +317,18 @@ pub(super) fn read_line_until(
             .and_then(|()| stream.read(&mut part));
         match read {
             Ok(0) => return Ok(line),
-            Ok(count) => line.extend_from_slice(&part[..count]),
+            Ok(count) => {
+                let part = &part[..count];
+                let end = part.iter().position(|&byte| byte == b'\n');
+                line.extend_from_slice(end.map_or(part, |end| &part[..=end]));
+                if line.len() > bytes_max {
+                    return Err(ControlError::TooLong { bytes_max });
+                }
+                if end.is_some() {
+                    return Ok(line);
+                }
+            }
             Err(error) => silent(error)?,
-        }
-        if let Some(end) = line.iter().position(|&byte| byte == b'\n') {
-            line.truncate(end + 1);
-        }
-        if line.len() > LINE_BYTES_MAX {
-            return Err(ControlError::TooLong);
-        }
-        if line.ends_with(b"\n") {
-            return Ok(line);
         }
     }
 }

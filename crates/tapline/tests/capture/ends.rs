@@ -3,7 +3,7 @@
 use std::fs::{File, metadata};
 use std::io::{self, Write};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use lab::{Host, wait};
 use ring::DeliveryMode;
@@ -75,6 +75,32 @@ fn a_stop_that_came_before_it_began_ends_it_with_what_the_rings_hold() {
     }
 }
 
+/// Longer than the end waits for packets that are on their way into the rings.
+#[test]
+fn what_is_in_the_rings_at_the_end_is_delivered_however_long_the_consumer_takes() {
+    const PACKETS: u32 = 4000;
+    for backend in BACKENDS {
+        let mut pair = Pair::new();
+        let capture = pair.open(options(&pair.right, backend));
+        pair.send(0, PACKETS);
+        pair.until(PACKETS.into());
+        capture.stopper().stop();
+        let mut taken = 0;
+        let outcome = summary(capture.run(|_| {
+            taken += 1;
+            if taken == 1500 {
+                let begun = Instant::now();
+                let is_over = || begun.elapsed() > Duration::from_secs(2);
+                wait::until("two seconds are over", is_over);
+            }
+            Ok(())
+        }));
+        assert!(matches!(outcome.ended, Ended::Stopped), "{outcome:?}");
+        assert_account(&outcome.account, PACKETS.into(), 0, 0);
+        assert_eq!(taken, PACKETS);
+    }
+}
+
 /// A batch of `min_bytes` bytes, or after an hour.
 fn patient(min_bytes: usize) -> DeliveryMode {
     DeliveryMode::Batch {
@@ -83,22 +109,24 @@ fn patient(min_bytes: usize) -> DeliveryMode {
     }
 }
 
-/// An incomplete batch does not delay the end of a capture.
+/// An incomplete batch does not delay the end of a capture, nor does the timer of a block, which is at its maximum here.
 #[test]
 fn a_stop_interrupts_the_wait_for_a_batch() {
-    let mut pair = Pair::new();
-    let patient = options(&pair.right, Backend::PacketV2)
-        .delivery(patient(1))
-        .tick(Duration::from_hours(1));
-    let mut teller = Teller::new();
-    let outcome = pair.run(patient, &mut teller, |pair, stopper| {
-        pair.send(0, 10);
-        pair.until(10);
-        stopper.stop();
-    });
-    assert!(matches!(outcome.ended, Ended::Stopped), "{outcome:?}");
-    assert_account(&outcome.account, 10, 0, 0);
-    assert_eq!(teller.taken, 10);
+    for backend in BACKENDS {
+        let mut pair = Pair::new();
+        let patient = options(&pair.right, backend)
+            .delivery(patient(1))
+            .tick(Duration::from_hours(1));
+        let mut teller = Teller::new();
+        let outcome = pair.run(patient, &mut teller, |pair, stopper| {
+            pair.send(0, 10);
+            pair.until(10);
+            stopper.stop();
+        });
+        assert!(matches!(outcome.ended, Ended::Stopped), "{outcome:?}");
+        assert_account(&outcome.account, 10, 0, 0);
+        assert_eq!(teller.taken, 10);
+    }
 }
 
 #[test]

@@ -19,8 +19,7 @@ use crate::packet_filter::Filter;
 /// packet is lost or repeated by a change.
 ///
 /// Where a ring has to be replaced, another one is opened beside it and takes over. Packets of the old ring
-/// are delivered first. With TPACKET_V3 the last of them become visible when the time of their block is over;
-/// until then younger packets gather in the new ring.
+/// are delivered first.
 ///
 /// A process that forks keeps the old ring alive until the child calls execve(2). A change within that time loses packets:
 /// do not start programs from the process while the capture changes.

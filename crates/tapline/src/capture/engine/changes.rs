@@ -9,8 +9,7 @@ use super::super::control::new_interface::NewInterface;
 use super::super::control::pending::Step;
 use super::super::read::consumer::Consumer;
 use super::super::read::dispatcher::Dispatcher;
-use super::super::read::poller::nanoseconds;
-use super::{Engine, Leaving, SETTLE, block_ns};
+use super::{Engine, Leaving};
 
 /// Interval at which an interface that leaves is checked for packets.
 pub const LEAVE_NS: u64 = 1_000_000;
@@ -30,9 +29,6 @@ impl Engine {
         let Some(changes) = self.pending.take() else {
             return Ok(false);
         };
-        if !changes.steps.is_empty() {
-            self.block_ns = self.block_ns.max(block_ns(self.options.delivery));
-        }
         (self.options.delivery, self.options.spin) = (changes.delivery, changes.spin);
         for step in changes.steps {
             match step {
@@ -75,11 +71,8 @@ impl Engine {
     /// Ends the flow of packets of an interface.
     fn leave(&mut self, place: usize) {
         self.interfaces[place].leave(&mut self.queues);
-        let deadline_ns = monotonic_ns().saturating_add(self.block_ns);
-        self.leaving.push(Leaving {
-            place,
-            deadline_ns: deadline_ns.saturating_add(nanoseconds(SETTLE)),
-        });
+        let deadline_ns = self.settle_deadline_ns();
+        self.leaving.push(Leaving { place, deadline_ns });
     }
 
     /// Whether rings are being replaced, or an interface leaves.
@@ -111,7 +104,12 @@ impl Engine {
             let (place, queues) = (leaving.place, &mut self.queues);
             let interface = &mut self.interfaces[place];
             interface.measure(queues, states[place].statistics);
-            if interface.is_settled(queues) || monotonic_ns() >= leaving.deadline_ns {
+            // A reader that was held up reads them in its next rounds.
+            let is_read = !queues[interface.queues()]
+                .iter()
+                .any(|queue| queue.ring().holds(1));
+            let is_over = is_read && monotonic_ns() >= leaving.deadline_ns;
+            if interface.is_settled(queues) || is_over {
                 self.close_interface(place)?;
                 is_changed = true;
             } else {

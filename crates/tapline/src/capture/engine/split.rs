@@ -54,12 +54,12 @@ impl Engine {
                 options: self.options.clone(),
                 warnings: Vec::new(),
                 pending: Arc::new(PendingChanges::new().map_err(wait)?),
-                block_ns: self.block_ns,
                 start_ns: self.start_ns,
                 live: LiveCounters::default(),
                 leaving: Vec::new(),
                 layout: 0,
                 down: Vec::new(),
+                accepted_late: None,
             };
             other.take_queues(queues)?;
             others.push(other);

@@ -167,8 +167,9 @@ fn follow(
         if wait_for_changes(opener, requests, stop, time).map_err(End::Broken)? {
             return Err(End::Unheard);
         }
-        opener.events(|event| events.send(event))?;
+        // Before members that have ended and messages are looked at: what comes later sets it again.
         requests.wake.clear();
+        opener.events(|event| events.send(event))?;
         for _ in 0..REQUESTS_PER_ROUND {
             let Ok(message) = requests.messages.try_recv() else {
                 break;

@@ -100,14 +100,15 @@ impl HotplugCapture {
         let pending = Arc::new(PendingChanges::new().map_err(wait)?);
         let member_changes = MemberChanges::default();
         let followed = (pending.clone(), member_changes.clone());
-        let mut opener = Opener::new(options, names, namespaces, followed)?;
         let wake = Wake::new().map_err(wait)?;
+        let ended = EndedMembers::new(wake.clone());
+        let mut opener = Opener::new(options, names, namespaces, followed, ended.clone())?;
         let (messages, received) = MessageSender::waking(wake.clone());
         let mut capture = Self {
             delivery,
             tick,
             limits,
-            ended: opener.ended_members(),
+            ended,
             opener: None,
             follower: None,
             messages,
@@ -445,8 +446,8 @@ impl HotplugCapture {
         let Some(member) = self.members.remove(number) else {
             return;
         };
-        self.ended.add(number);
         let (summary, mut statistics) = member.capture.finish_with_statistics();
+        self.ended.add(number);
         for statistics in &mut statistics {
             statistics.interface = number;
         }

@@ -13,7 +13,7 @@ use store::model::Interface as Description;
 use super::super::account::counters::LiveCounters;
 use super::super::control::error::ChangeError;
 use super::super::control::handle::MemberChanges;
-use super::super::control::messages::Message;
+use super::super::control::messages::{Message, Wake};
 use super::super::control::pending::PendingChanges;
 use super::super::control::requested::Change as RequestedChange;
 use super::super::error::{CaptureError, CaptureErrorKind};
@@ -65,6 +65,10 @@ pub struct Opener {
     captured: BTreeMap<InterfacePlace, u32>,
     /// Interfaces that could not be captured from: each is reported once, until it goes down.
     refused: Vec<InterfacePlace>,
+    /// Members that are to end and have not reported it, by number.
+    leaving: BTreeMap<u32, InterfacePlace>,
+    /// Interfaces that are opened once more when no member of theirs is leaving.
+    again: Vec<InterfacePlace>,
     /// The number of the next member.
     next: u32,
     ended: EndedMembers,
@@ -81,19 +85,32 @@ struct UpInterface {
     namespace_name: Option<String>,
 }
 
-/// Members that ended by themselves, reported by the reader so that their interfaces can join again.
-#[derive(Clone, Debug, Default)]
-pub struct EndedMembers(Arc<Mutex<Vec<u32>>>);
+/// Members whose rings and programs are gone, reported by the reader so that their interfaces can join again.
+#[derive(Clone, Debug)]
+pub struct EndedMembers {
+    numbers: Arc<Mutex<Vec<u32>>>,
+    /// Wakes the thread that follows interfaces.
+    wake: Wake,
+}
 
 impl EndedMembers {
+    /// None; `wake` is set for each that is added.
+    pub fn new(wake: Wake) -> Self {
+        Self {
+            numbers: Arc::default(),
+            wake,
+        }
+    }
+
     fn numbers(&self) -> MutexGuard<'_, Vec<u32>> {
         // A thread that panicked here left a valid list.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.numbers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Adds a member.
     pub fn add(&self, number: u32) {
         self.numbers().push(number);
+        self.wake.set();
     }
 
     fn take(&self) -> Vec<u32> {
@@ -103,13 +120,14 @@ impl EndedMembers {
 
 impl Opener {
     /// Begins to follow `namespaces`. `options` are those of each member, without interface and limits; `reader` and `members` are
-    /// what the reader follows when they change. The interfaces that exist are events of the first call of
+    /// what the reader follows when they change, and `ended` is what it reports. The interfaces that exist are events of the first call of
     /// [`events`](Self::events).
     pub fn new(
         mut options: CaptureOptions,
         names: Vec<String>,
         namespaces: Namespaces,
         (reader, members): (Arc<PendingChanges>, MemberChanges),
+        ended: EndedMembers,
     ) -> Result<Self, CaptureError> {
         options.is_merged = true;
         Ok(Self {
@@ -121,14 +139,11 @@ impl Opener {
             up: BTreeMap::new(),
             captured: BTreeMap::new(),
             refused: Vec::new(),
+            leaving: BTreeMap::new(),
+            again: Vec::new(),
             next: 0,
-            ended: EndedMembers::default(),
+            ended,
         })
-    }
-
-    /// Where the reader adds members that ended by themselves.
-    pub fn ended_members(&self) -> EndedMembers {
-        self.ended.clone()
     }
 
     /// Checks that each named interface is among `described`, in each named namespace.
@@ -192,6 +207,7 @@ impl Opener {
                     self.up.remove(&place);
                     self.refused.retain(|&refused| refused != place);
                     if let Some(number) = self.captured.remove(&place) {
+                        self.leaving.insert(number, place);
                         self.changes.remove(number);
                         give(Event::Left(number))?;
                     }
@@ -206,16 +222,46 @@ impl Opener {
                 Change::Refused { name, error } => give(Event::Refused(name, error))?,
             }
         }
+        self.open_again(&mut give)
+    }
+
+    /// Forgets the members that have ended. If one ended by itself, its interface went down, and it may be up again by now
+    /// without an event: the kernel reports the present state only, after it lost events.
+    fn forget_ended(&mut self) {
+        for number in self.ended.take() {
+            self.leaving.remove(&number);
+            self.changes.remove(number);
+            let again = &mut self.again;
+            self.captured.retain(|&place, captured| {
+                let has_ended = *captured == number;
+                if has_ended {
+                    again.push(place);
+                }
+                !has_ended
+            });
+        }
+    }
+
+    /// Captures from the interfaces whose members have ended, if they are still up.
+    fn open_again<E>(&mut self, give: &mut impl FnMut(Event) -> Result<(), E>) -> Result<(), E> {
+        for place in std::mem::take(&mut self.again) {
+            if self.is_leaving(place) {
+                self.again.push(place);
+                continue;
+            }
+            if let Some(interface) = self.up.get(&place).cloned()
+                && self.is_wanted(&interface)
+                && !self.is_known(place)
+            {
+                self.join(place, &interface, give)?;
+            }
+        }
         Ok(())
     }
 
-    /// Forgets the members that ended by themselves.
-    fn forget_ended(&mut self) {
-        let ended = self.ended.take();
-        self.captured.retain(|_, number| !ended.contains(number));
-        for number in ended {
-            self.changes.remove(number);
-        }
+    /// Whether a member of this interface still has its rings and programs.
+    fn is_leaving(&self, place: InterfacePlace) -> bool {
+        self.leaving.values().any(|&leaving| leaving == place)
     }
 
     /// Whether the interface is to be captured.
@@ -241,6 +287,11 @@ impl Opener {
                 give(Event::Joined(Box::new(joined)))
             }
             Err(error) if is_gone(&error) => Ok(()),
+            // Its XDP program or its AF_XDP sockets may be the reason.
+            Err(_) if self.is_leaving(place) => {
+                self.again.push(place);
+                Ok(())
+            }
             Err(error) => {
                 self.refused.push(place);
                 give(Event::Refused(interface.name.clone(), error))
@@ -427,7 +478,14 @@ impl Opener {
             return (Err(ChangeError::TooManyInterfaces), Ok(()));
         }
         self.removed.push(link);
-        self.captured.retain(|_, captured| *captured != number);
+        let leaving = &mut self.leaving;
+        self.captured.retain(|&place, captured| {
+            let stays = *captured != number;
+            if !stays {
+                leaving.insert(number, place);
+            }
+            stays
+        });
         self.changes.await_end(number);
         (Ok(()), give(Event::Left(number)))
     }

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use store::write::{CaptureFile, WriteError};
 
@@ -67,15 +67,20 @@ impl std::fmt::Debug for FileControl {
 /// The answer to a request to a file.
 #[derive(Debug)]
 #[must_use = "the request may be refused"]
-pub struct FileAnswer(Receiver<Result<(), FileControlError>>);
+pub struct FileAnswer {
+    answered: Receiver<Result<(), FileControlError>>,
+    until: Instant,
+}
 
 impl FileAnswer {
-    /// Waits until the reader has carried the request out, at most ten seconds. The reading thread must not call this.
+    /// Waits until the reader has carried the request out, at most until ten seconds after the request. The reading thread must
+    /// not call this.
     ///
     /// # Errors
     /// [`FileControlError`].
     pub fn wait(self) -> Result<(), FileControlError> {
-        match self.0.recv_timeout(ANSWER_TIME) {
+        let left = self.until.saturating_duration_since(Instant::now());
+        match self.answered.recv_timeout(left) {
             Ok(done) => done,
             Err(RecvTimeoutError::Timeout) => Err(FileControlError::Slow),
             Err(RecvTimeoutError::Disconnected) => Err(FileControlError::Over),
@@ -107,7 +112,10 @@ impl FileControl {
         } else {
             let _ = answer.send(Err(FileControlError::Busy));
         }
-        FileAnswer(answered)
+        FileAnswer {
+            answered,
+            until: Instant::now() + ANSWER_TIME,
+        }
     }
 
     /// Carries out what is waiting. Cost: one load if nothing is.

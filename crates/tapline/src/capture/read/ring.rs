@@ -44,6 +44,12 @@ pub trait RxRing: AsFd + Debug + Send {
     /// Ends the flow, if the ring has a filter of its own. Packets in the ring can still be read.
     fn stop(&self) {}
 
+    /// After [`stop`](Self::stop): makes packets visible that the kernel has not handed over yet. Returns whether some may have
+    /// become visible.
+    fn finish(&self) -> bool {
+        false
+    }
+
     /// Whether every packet that entered the ring has been read. Final once another ring has taken over.
     fn is_at_end(&mut self) -> io::Result<bool> {
         Ok(!self.holds(1))

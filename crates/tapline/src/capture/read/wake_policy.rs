@@ -259,7 +259,8 @@ impl WakePolicy {
             }
             let until_ns = self.read_ns.saturating_add(self.spin_ns);
             if now_ns < until_ns {
-                return Next::Spin(until_ns);
+                let check_ns = self.checked_ns.saturating_add(SPIN_CHECK_NS + 1);
+                return Next::Spin(until_ns.min(check_ns));
             }
         }
         let packets = std::mem::take(&mut self.packets);
@@ -346,5 +347,32 @@ impl WakePolicy {
         // Where the sleep ends the batch there is no check of its own.
         checks.end(queues);
         wakeup
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reader_that_spins_for_seconds_is_interrupted_for_a_stop_every_millisecond() {
+        let options = CaptureOptions::default()
+            .delivery(DeliveryMode::Immediate)
+            .spin(Duration::from_secs(5));
+        let mut policy = WakePolicy::new(&options, &[]);
+        let packet = Round {
+            packets: 1,
+            emptied: true,
+        };
+        let mut now_ns = 1_000 * SPIN_CHECK_NS;
+        assert_eq!(policy.after(now_ns, packet), Next::Continue);
+        for _ in 0..3 {
+            let Next::Spin(until_ns) = policy.after(now_ns, Round::EMPTY) else {
+                panic!("it spins");
+            };
+            assert_eq!(until_ns, now_ns + SPIN_CHECK_NS + 1);
+            now_ns = until_ns;
+            assert_eq!(policy.after(now_ns, Round::EMPTY), Next::Continue);
+        }
     }
 }

@@ -175,6 +175,11 @@ impl RxRing for PacketRing {
         let _ = self.stop();
     }
 
+    fn finish(&self) -> bool {
+        // If it fails, the kernel's timer hands them over.
+        self.counters().waiting() > 0 && PacketRing::finish(self).unwrap_or(false)
+    }
+
     fn is_at_end(&mut self) -> io::Result<bool> {
         Ok(!self.holds(1) && PacketRing::is_at_end(self)?)
     }
