@@ -19,6 +19,8 @@ mod page;
 mod plot;
 #[path = "../benches/report/results.rs"]
 mod results;
+#[path = "../../crates/cli/src/unprintable.rs"]
+mod unprintable;
 
 fn docs() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs")

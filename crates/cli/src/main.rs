@@ -46,6 +46,7 @@ mod serve;
 mod signals;
 mod streams;
 mod units;
+mod unprintable;
 mod usage;
 mod user;
 

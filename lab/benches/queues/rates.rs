@@ -219,6 +219,7 @@ impl Rig {
             .buffer_bytes(RING_BYTES);
         let mut sharing = ReaderOptions::default();
         sharing.queues = Queues::Count(NonZeroUsize::new(way.readers).expect("not zero"));
+        sharing.is_merged = way.is_merged;
         sharing.distribution = (way.mode == Mode::Mirror).then_some(FanoutMode::Cpu);
         let capture = self.right.run(|| ParallelCapture::open(options, &sharing));
         let capture = capture.expect("a capture");

@@ -13,7 +13,7 @@ use super::names::Names;
 use crate::args::ShowArgs;
 use crate::failure::{Exit, Failure};
 use crate::json;
-use crate::screen::is_unprintable;
+use crate::unprintable::is_unprintable;
 
 /// How much is printed of each object.
 #[derive(Clone, Copy, Debug, Default)]

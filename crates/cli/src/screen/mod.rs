@@ -20,5 +20,5 @@ pub use plot::{Plot, Series};
 pub use progress::{Progress, Status};
 pub use spark::{Charset, MISSING};
 pub use terminal::{Key, Screen, abandon, last_line, say, window};
-pub use text::{cut, filled, fitted, is_unprintable, printable, width};
+pub use text::{cut, filled, fitted, printable, width};
 pub use theme::{Theme, has_colors};

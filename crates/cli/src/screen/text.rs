@@ -2,6 +2,8 @@
 
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
+use crate::unprintable::is_unprintable;
+
 /// Terminal columns of `text`.
 pub fn width(text: &str) -> usize {
     text.width()
@@ -37,12 +39,6 @@ pub fn filled(text: &str, columns: usize) -> String {
 /// `text` without control characters and marks that cannot be seen: anybody may have named an interface or a file.
 pub fn printable(text: &str) -> String {
     text.replace(is_unprintable, "?")
-}
-
-/// Whether this controls a terminal, or is a mark of direction or a joiner: what such a mark surrounds looks like something else.
-pub fn is_unprintable(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
 }
 
 #[cfg(test)]

@@ -148,7 +148,7 @@ impl Engine {
         let mut descriptions = Vec::with_capacity(options.links.len());
         for (number, (link, plan)) in (0..).zip(options.links.iter().zip(plans)) {
             let mut own = options.clone();
-            own.is_merged |= options.links.len() > 1;
+            own.gather_in_kernel = own.gather_in_kernel.filter(|_| options.links.len() == 1);
             own.shares = shares.get(number as usize).cloned().into_iter().collect();
             let interface = Interface::open(link, number, plan, &own, &mut netlink, &mut queues)?;
             let described = description::interface(

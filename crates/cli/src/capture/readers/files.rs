@@ -54,6 +54,7 @@ pub fn options(
         };
         options.cpus = flags.cpus.clone().map(|list| list.0).unwrap_or_default();
         options.distribution = flags.fanout.map(FanoutMode::from);
+        options.is_merged = !is_queue;
         return Ok(Some(options));
     };
     Err(Failure::new(Exit::Usage, line))

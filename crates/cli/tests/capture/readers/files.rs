@@ -414,8 +414,13 @@ fn files_of_the_queues_merge_to_the_file_in_order() {
     let [one, several, merged] = ["one.pcapng", "several.pcapng", "merged.pcapng"]
         .map(|name| text(&folder.path().join(name)));
     let flags = "--queues all --direction in";
-    let (strict, _) = start(&folder, &format!("{flags} -w {one}"));
+    let (strict, merging) = start(&folder, &format!("{flags} -w {one}"));
     let (by_queue, begun) = start(&folder, &format!("{flags} --order queue -w {several}"));
+    // What is merged must not gather for long.
+    for (start, ms) in [(&merging, 32), (&begun, 100)] {
+        let blocks = &start["interfaces"][0]["blocks"];
+        assert_eq!(blocks["timer_ns"], ms * 1_000_000, "{blocks}");
+    }
     let files =
         [0, 1].map(|queue| text(&folder.path().join(format!("several-queue{queue}.pcapng"))));
     assert_eq!(begun["files"], serde_json::json!(files));

@@ -62,7 +62,7 @@ impl NewInterface {
         check_mode(options)?;
         // It may join others.
         let options = &CaptureOptions {
-            is_merged: options.is_merged || number > 0,
+            gather_in_kernel: options.gather_in_kernel.filter(|_| number == 0),
             ..options.clone()
         };
         let netlink = &mut Netlink::open()?;

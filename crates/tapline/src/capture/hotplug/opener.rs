@@ -129,7 +129,7 @@ impl Opener {
         (reader, members): (Arc<PendingChanges>, MemberChanges),
         ended: EndedMembers,
     ) -> Result<Self, CaptureError> {
-        options.is_merged = true;
+        options.gather_in_kernel = None;
         Ok(Self {
             is_cooked: options.cooked,
             changes: HotplugChanges::new(options, reader, members),

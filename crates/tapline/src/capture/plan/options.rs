@@ -123,8 +123,9 @@ pub struct CaptureOptions {
     pub tick: Duration,
     /// Of each interface: the part of its packets that its packet ring gets.
     pub(in super::super) shares: Vec<ShareOfPackets>,
-    /// Packets of other rings are sorted by time stamp with these, so blocks must be short.
-    pub(in super::super) is_merged: bool,
+    /// Longest time for which the kernel lets packets of a packet ring gather. `None`: not at all, because packets of other rings are
+    /// sorted by time stamp with these.
+    pub(in super::super) gather_in_kernel: Option<Duration>,
     /// What an interface must have before an XDP program is attached to it.
     pub(in super::super) required: Required,
     /// The direction to which the filter of a packet ring narrows `direction`, while `Control` can widen it again. `None`: to none.
@@ -186,7 +187,7 @@ impl Default for CaptureOptions {
             outlast_link_down: false,
             tick: Duration::from_secs(1),
             shares: Vec::new(),
-            is_merged: false,
+            gather_in_kernel: Some(Duration::MAX),
             required: Required::default(),
             narrowed: None,
             queues: None,

@@ -1,6 +1,7 @@
 //! Opening the captures of several readers: each has a share of the rings.
 
 use std::num::NonZeroUsize;
+use std::time::Duration;
 
 use ring::{FanoutMode, RingShare, ShareOptions, XdpRing};
 
@@ -9,6 +10,10 @@ use super::super::error::CaptureError;
 use super::super::plan::options::{CaptureOptions, ShareOfPackets};
 use super::options::{PacketReaders, ReaderOptions, check_up};
 use crate::steering::DeviceSettingsGuard;
+
+/// Longest time for which the kernel gathers packets for one of several readers whose packets are merged. The merger waits as long for
+/// a reader without packets, with those of the others in memory. With pauses of 1.2 s, the ring has 64 blocks.
+const MERGED_BLOCK_TIME: Duration = Duration::from_millis(32);
 
 /// What [`open_engines`] opens.
 pub struct Opened {
@@ -73,7 +78,7 @@ pub fn open_engines(
     unread_queues.sort_unstable();
     let of_ring = |&ring: &usize| packet.queues.get(ring).copied();
     Ok(Opened {
-        engines: open_shared(options, &packet, &rings)?,
+        engines: open_shared(options, &packet, &rings, readers.is_merged)?,
         distribution: Some(packet.distribution),
         queues: rings.iter().filter_map(of_ring).collect(),
         unread_queues,
@@ -85,9 +90,13 @@ fn open_shared(
     mut options: CaptureOptions,
     packet: &PacketReaders,
     rings: &[usize],
+    is_merged: bool,
 ) -> Result<Vec<Engine>, CaptureError> {
     let readers = NonZeroUsize::new(rings.len()).unwrap_or(NonZeroUsize::MIN);
     options.buffer_bytes /= readers;
+    if is_merged {
+        options.gather_in_kernel = options.gather_in_kernel.min(Some(MERGED_BLOCK_TIME));
+    }
     let share = ShareOptions {
         rings: packet.count,
         mode: packet.distribution,

@@ -42,6 +42,10 @@ pub struct ReaderOptions {
     /// and no interface is above others, such as a bond; otherwise by flow hash. Other back ends have a ring for each
     /// queue or CPU.
     pub distribution: Option<FanoutMode>,
+    /// Whether the packets of all readers are merged, as [`run_file`](super::ParallelCapture::run_file) and
+    /// [`run_consumer`](super::ParallelCapture::run_consumer) do. The kernel then wakes the reader of a packet ring sooner and more
+    /// often, so that the others' packets need not wait long for its packets. Default: yes.
+    pub is_merged: bool,
 }
 
 impl Default for ReaderOptions {
@@ -50,6 +54,7 @@ impl Default for ReaderOptions {
             queues: Queues::All,
             cpus: Vec::new(),
             distribution: None,
+            is_merged: true,
         }
     }
 }

@@ -17,19 +17,10 @@ const FULL_BLOCKS: usize = 4;
 /// lengthen the ring.
 const LONG_MS: u128 = 8;
 
-/// Longest time for which the kernel gathers packets for one of several readers. The merger waits as long for a reader
-/// without packets, with those of the others in memory. With pauses of 1.2 s, the ring has 64 blocks.
-const SHARED_BLOCK_TIME: Duration = Duration::from_millis(32);
-
 /// Sets `options` so that a block is a batch, or else a part of one, in size and time, for a reader that waits until its
 /// batch is complete.
 pub fn divide_batch(options: &mut RingOptions, capture: &CaptureOptions, delivery: DeliveryMode) {
-    let longest = if capture.shares.is_empty() {
-        Duration::MAX
-    } else {
-        SHARED_BLOCK_TIME
-    };
-    options.gather_in_kernel = (!capture.is_merged).then_some(longest);
+    options.gather_in_kernel = capture.gather_in_kernel;
     (options.delivery, options.gather, options.gather_bytes) = match delivery {
         DeliveryMode::Batch { min_bytes, timeout } => {
             let block = DeliveryMode::Batch {
@@ -61,23 +52,6 @@ fn block_time(timeout: Duration) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_kernel_gathers_batches_unless_rings_are_merged() {
-        let timeout = Duration::from_millis(100);
-        let delivery = DeliveryMode::Batch {
-            min_bytes: 1 << 20,
-            timeout,
-        };
-        let mut capture = CaptureOptions::default();
-        for (is_merged, in_kernel) in [(false, Some(Duration::MAX)), (true, None)] {
-            capture.is_merged = is_merged;
-            let mut ring = RingOptions::default();
-            divide_batch(&mut ring, &capture, delivery);
-            let gathers = (ring.gather, ring.gather_bytes, ring.gather_in_kernel);
-            assert_eq!(gathers, (timeout, 1 << 20, in_kernel));
-        }
-    }
 
     #[test]
     fn block_time_is_a_part_of_the_batch_time_in_whole_milliseconds() {
