@@ -211,7 +211,8 @@ fn blocks_among_the_packets_do_not_make_an_index_longer() {
         .into_iter()
         .partition(|extent| extent.may_have(nobody));
     assert!(passed.iter().all(|extent| extent.packets == 1));
-    assert!(passed.len() > 10 && read.iter().any(|extent| extent.packets > 10_000));
+    let most = read.iter().map(|extent| extent.packets).max();
+    assert!(passed.len() > 10 && most > Some(1000), "{most:?}");
     let mut noted = read.iter().filter(|extent| extent.packets > 1);
     assert!(noted.all(|extent| extent.times_ns == [0, u64::MAX]));
 }
