@@ -2,7 +2,7 @@
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixDatagram;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Weak};
 
 use abi::bpf::set_fanout_program;
@@ -11,7 +11,7 @@ use abi::socket;
 
 use super::filter;
 use super::ring::PacketRing;
-use super::setup::Role;
+use super::setup::{self, Role};
 use crate::error::{RingOpenError, RingSetupError, SetupStep};
 use crate::interface::InterfaceInfo;
 use crate::options::{RingOptions, TpacketVersion};
@@ -152,9 +152,8 @@ impl PreparedRing<'_> {
         let in_group = |source| at(SetupStep::Fanout, &ring.link, source);
         let socket = ring.socket.try_clone().map_err(in_group)?;
         relay.name_member(1)?;
-        let before = std::mem::replace(&mut relay.is_at_rest, ring.is_at_rest.clone());
-        // Release pairs with the load in `PacketRing::left_in_open_block`: no CPU copies a packet into the ring any more.
-        before.store(true, Ordering::Release);
+        setup::put_to_rest(relay.socket.as_fd(), &relay.is_at_rest);
+        relay.is_at_rest = ring.is_at_rest.clone();
         relay.socket = socket;
         relay.version = ring.version();
         relay.before = std::mem::replace(&mut relay.newest, Arc::downgrade(&turn));

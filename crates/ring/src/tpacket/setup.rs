@@ -2,6 +2,7 @@
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use abi::bpf::{attach_classic, set_fanout_program};
 use abi::packet::{
@@ -132,6 +133,20 @@ pub(crate) fn open(
 /// `packet_set_ring`, net/packet/af_packet.c: it calls `synchronize_net`, also to free a ring that is not there.
 pub(crate) fn wait_for_cpus(spare: BorrowedFd<'_>) -> io::Result<()> {
     set_option(spare, SOL_PACKET, PACKET_RX_RING, &TpacketReq::default())
+}
+
+/// Sets `is_at_rest` of a ring that another one has replaced, and has its `socket` reject everything. No CPU delivers packets to
+/// the socket any more. When an interface comes up, however, the kernel adds the members of a group one by one, and the first of
+/// them gets all packets for a moment.
+///
+/// # Source
+/// `packet_notifier` and `__fanout_link`, net/packet/af_packet.c.
+pub(crate) fn put_to_rest(socket: BorrowedFd<'_>, is_at_rest: &AtomicBool) {
+    // Fails only for lack of memory. Then the timer of the block hands its packets over.
+    if attach_classic(socket, &filter::nothing()).is_ok() {
+        // Release pairs with the load in `PacketRing::left_in_open_block`: no CPU copies a packet into the ring any more.
+        is_at_rest.store(true, Ordering::Release);
+    }
 }
 
 /// Adds the socket to its fanout group, if there is one. When a socket joins a group, a CPU may still be delivering a packet

@@ -2,7 +2,7 @@
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use abi::bpf::set_fanout_program;
@@ -230,14 +230,8 @@ impl PreparedShare {
             }
             let before = members.base;
             members.direct(base)?;
-            for member in members
-                .sockets
-                .iter()
-                .skip(before)
-                .take(members.options.rings)
-            {
-                // Release pairs with the load in `PacketRing::left_in_open_block`: no CPU copies a packet into the ring any more.
-                member.is_at_rest.store(true, Ordering::Release);
+            for member in &members.sockets[before..before + members.options.rings] {
+                setup::put_to_rest(member.socket.as_fd(), &member.is_at_rest);
             }
         }
         Ok(ring)
