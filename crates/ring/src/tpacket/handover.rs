@@ -49,6 +49,8 @@ pub struct HandoverGroup {
     /// Socket of the newest ring, through which the group's program is set.
     socket: OwnedFd,
     newest: Weak<()>,
+    /// [`PacketRing::spare`] of its rings.
+    spare: Option<Arc<OwnedFd>>,
     /// Set once no packet can enter the newest ring any more.
     is_at_rest: Arc<AtomicBool>,
     /// Ends when the ring before the newest is gone.
@@ -82,6 +84,7 @@ impl HandoverGroup {
             version: ring.version(),
             socket: ring.socket.try_clone().map_err(in_group)?,
             newest: Arc::downgrade(&turn),
+            spare: ring.spare.clone(),
             is_at_rest: ring.is_at_rest.clone(),
             before: Weak::new(),
         };
@@ -119,8 +122,12 @@ impl HandoverGroup {
         let role = Role::Successor {
             link: &self.link,
             group: self.group,
+            spare: self.spare.clone(),
         };
         let mut ring = PacketRing::open_as(&self.link.name, options, role)?;
+        if self.spare.is_none() {
+            self.spare.clone_from(&ring.spare);
+        }
         let turn = Arc::<()>::default();
         ring.turn = Some(turn.clone());
         Ok(PreparedRing {

@@ -59,8 +59,9 @@ pub struct PacketRing {
     clock: Option<Box<DeviceClock>>,
     /// No packet can enter any more. Shared with the [`HandoverGroup`](crate::HandoverGroup), which replaces the ring.
     pub(crate) is_at_rest: Arc<AtomicBool>,
-    /// An unused packet socket, through which [`finish`](Self::finish) waits for the CPUs; with a long block timer.
-    spare: Option<OwnedFd>,
+    /// An unused packet socket, through which [`finish`](Self::finish) waits for the CPUs; with a long block timer. Their group
+    /// keeps those of rings that are replaced: closing one waits for the CPUs, too, and the reader drops such rings.
+    pub(crate) spare: Option<Arc<OwnedFd>>,
     /// What a [`HandoverGroup`](crate::HandoverGroup) or a [`RingShare`](crate::RingShare) has the ring keep. Dropped last,
     /// after the memory and the socket.
     pub(crate) turn: Option<Arc<dyn fmt::Debug + Send + Sync>>,

@@ -97,6 +97,8 @@ struct Member {
     ring: Option<Weak<RingShare>>,
     /// Set once no packet can enter the ring any more.
     is_at_rest: Arc<AtomicBool>,
+    /// [`PacketRing::spare`] of the ring: the reader does not close it.
+    spare: Option<Arc<OwnedFd>>,
 }
 
 impl RingShare {
@@ -291,7 +293,9 @@ impl Members {
         };
         let mut ring = PacketRing::open_as(&link.name, options, role)?;
         ring.turn = Some(turn);
-        self.sockets[position].is_at_rest = ring.is_at_rest.clone();
+        let member = &mut self.sockets[position];
+        member.is_at_rest = ring.is_at_rest.clone();
+        member.spare.clone_from(&ring.spare);
         Ok(ring)
     }
 
@@ -340,6 +344,7 @@ impl Member {
             socket,
             ring,
             is_at_rest: Arc::default(),
+            spare: None,
         }
     }
 
