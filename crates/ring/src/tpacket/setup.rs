@@ -153,8 +153,8 @@ pub(crate) fn wait_for_cpus(spare: BorrowedFd<'_>) -> io::Result<()> {
 }
 
 /// Sets `is_at_rest` of a ring that another one has replaced, and has its `socket` reject everything. No CPU delivers packets to
-/// the socket any more. When an interface comes up, however, the kernel adds the members of a group one by one, and the first of
-/// them gets all packets for a moment.
+/// the socket any more. When an interface comes up, however, the kernel adds the members of a group one by one, in the order in
+/// which they were opened, and packets may go to other members than before.
 ///
 /// # Source
 /// `packet_notifier` and `__fanout_link`, net/packet/af_packet.c.

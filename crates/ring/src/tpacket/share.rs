@@ -42,7 +42,8 @@ const ETHERNET: u16 = 1;
 /// or from N on. The group exists until the share and all its rings are dropped. Placeholders are sockets without memory that reject everything. So a ring that joins gets no packet
 /// until the program returns its number, and no member changes its number when another one leaves.
 ///
-/// More than 127 rings cannot be replaced. A process forked by another thread keeps a dropped ring alive until it calls execve(2). Do not replace
+/// An interface that goes down and comes up again ends the share: the kernel then numbers the members in the order in which they were
+/// opened (`packet_notifier`). More than 127 rings cannot be replaced. A process forked by another thread keeps a dropped ring alive until it calls execve(2). Do not replace
 /// rings within that time.
 ///
 /// # Kernel
