@@ -2,7 +2,7 @@
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixDatagram;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Weak};
 
 use abi::bpf::set_fanout_program;
@@ -11,7 +11,7 @@ use abi::socket;
 
 use super::filter;
 use super::ring::PacketRing;
-use super::setup::Role;
+use super::setup::{self, Role};
 use crate::error::{RingOpenError, RingSetupError, SetupStep};
 use crate::interface::InterfaceInfo;
 use crate::options::{RingOptions, TpacketVersion};
@@ -49,6 +49,8 @@ pub struct HandoverGroup {
     /// Socket of the newest ring, through which the group's program is set.
     socket: OwnedFd,
     newest: Weak<()>,
+    /// [`PacketRing::spare`] of its rings.
+    spare: Option<Arc<OwnedFd>>,
     /// Set once no packet can enter the newest ring any more.
     is_at_rest: Arc<AtomicBool>,
     /// Ends when the ring before the newest is gone.
@@ -82,6 +84,7 @@ impl HandoverGroup {
             version: ring.version(),
             socket: ring.socket.try_clone().map_err(in_group)?,
             newest: Arc::downgrade(&turn),
+            spare: ring.spare.clone(),
             is_at_rest: ring.is_at_rest.clone(),
             before: Weak::new(),
         };
@@ -119,8 +122,12 @@ impl HandoverGroup {
         let role = Role::Successor {
             link: &self.link,
             group: self.group,
+            spare: self.spare.clone(),
         };
         let mut ring = PacketRing::open_as(&self.link.name, options, role)?;
+        if self.spare.is_none() {
+            self.spare.clone_from(&ring.spare);
+        }
         let turn = Arc::<()>::default();
         ring.turn = Some(turn.clone());
         Ok(PreparedRing {
@@ -152,9 +159,8 @@ impl PreparedRing<'_> {
         let in_group = |source| at(SetupStep::Fanout, &ring.link, source);
         let socket = ring.socket.try_clone().map_err(in_group)?;
         relay.name_member(1)?;
-        let before = std::mem::replace(&mut relay.is_at_rest, ring.is_at_rest.clone());
-        // Release pairs with the load in `PacketRing::left_in_open_block`: no CPU copies a packet into the ring any more.
-        before.store(true, Ordering::Release);
+        setup::put_to_rest(relay.socket.as_fd(), &relay.is_at_rest);
+        relay.is_at_rest = ring.is_at_rest.clone();
         relay.socket = socket;
         relay.version = ring.version();
         relay.before = std::mem::replace(&mut relay.newest, Arc::downgrade(&turn));

@@ -59,15 +59,16 @@ pub struct PacketRing {
     clock: Option<Box<DeviceClock>>,
     /// No packet can enter any more. Shared with the [`HandoverGroup`](crate::HandoverGroup), which replaces the ring.
     pub(crate) is_at_rest: Arc<AtomicBool>,
-    /// An unused packet socket, through which [`finish`](Self::finish) waits for the CPUs; with a long block timer.
-    spare: Option<OwnedFd>,
+    /// An unused packet socket, through which [`finish`](Self::finish) waits for the CPUs; with a long block timer. Their group
+    /// keeps those of rings that are replaced: closing one waits for the CPUs, too, and the reader drops such rings.
+    pub(crate) spare: Option<Arc<OwnedFd>>,
     /// What a [`HandoverGroup`](crate::HandoverGroup) or a [`RingShare`](crate::RingShare) has the ring keep. Dropped last,
     /// after the memory and the socket.
     pub(crate) turn: Option<Arc<dyn fmt::Debug + Send + Sync>>,
 }
 
 impl PacketRing {
-    /// The packets of the `slots` slots at the head, which the kernel has handed over.
+    /// The packets of the `slots` slots at the head, which the kernel has handed over or fills no more.
     pub(crate) fn slots(&self, slots: usize) -> Slots<'_> {
         // SAFETY: the ring is borrowed for as long as the packets are.
         unsafe { Slots::new(self.slot_walk(slots)) }
@@ -235,10 +236,11 @@ impl PacketRing {
     }
 
     /// TPACKET_V3: packets of the block at the head, which the kernel has not handed over, if no packet can enter any more.
-    /// Its timer changes nothing but the block's header then.
+    /// Its timer changes nothing then but the header of the block, and in that of the last packet the offset of the next one,
+    /// which is not used.
     fn left_in_open_block(&self) -> u32 {
-        // Acquire pairs with the stores of `true`, which follow a wait for all CPUs that were copying packets. With a weaker
-        // load, a packet could be read before its bytes are visible.
+        // Acquire pairs with the stores of `true` (`finish` and `setup::put_to_rest`), which follow a wait for all CPUs that were
+        // copying packets. With a weaker load, a packet could be read before its bytes are visible.
         if self.geometry.version == TpacketVersion::V3 && self.is_at_rest.load(Ordering::Acquire) {
             self.packet_count(self.head).load(Ordering::Relaxed)
         } else {

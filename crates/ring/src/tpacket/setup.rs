@@ -2,6 +2,8 @@
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use abi::bpf::{attach_classic, set_fanout_program};
 use abi::packet::{
@@ -29,8 +31,12 @@ pub(crate) enum Role<'r> {
     Alone,
     /// First ring of a handover group.
     First,
-    /// Joins this handover group to replace its current ring.
-    Successor { link: &'r InterfaceInfo, group: u16 },
+    /// Joins this handover group to replace its current ring. `spare` is that of the group, if it has one.
+    Successor {
+        link: &'r InterfaceInfo,
+        group: u16,
+        spare: Option<Arc<OwnedFd>>,
+    },
     /// Shares the packets with others, once `join` has added the socket to their group. It returns when no CPU delivers
     /// packets to the socket directly any more.
     Member {
@@ -49,8 +55,8 @@ pub(crate) struct Opened {
     pub clock: Option<Box<DeviceClock>>,
     /// Direction that each filter of the socket rejects.
     pub refused: Refused,
-    /// An unused packet socket for [`wait_for_cpus`], if the block timer is long.
-    pub spare: Option<OwnedFd>,
+    /// An unused packet socket for [`wait_for_cpus`], if the block timer is long: that of the group, or a new one.
+    pub spare: Option<Arc<OwnedFd>>,
 }
 
 /// The longest block timer, in milliseconds, that the end of a ring waits for: a wait for the CPUs takes about ten.
@@ -103,6 +109,7 @@ pub(crate) fn open(
     let ignore = i32::from(ignores_outgoing);
     set_option(fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, &ignore)
         .map_err(at(SetupStep::Direction))?;
+    let spare = spare(&role, &geometry);
     let is_in_group = join(fd, role, options, ignores_outgoing).map_err(at(SetupStep::Fanout))?;
     let refused = match options.direction {
         DirectionFilter::Out => Refused::Incoming,
@@ -112,7 +119,6 @@ pub(crate) fn open(
         _ => Refused::Nothing,
     };
     attach(fd, &options.filter, refused, options.snaplen).map_err(at(SetupStep::Filter))?;
-    let spare = (geometry.retire_ms > SHORT_RETIRE_MS).then(socket::packet_socket);
     Ok(Opened {
         socket,
         region,
@@ -120,9 +126,21 @@ pub(crate) fn open(
         link,
         clock,
         refused,
-        // Without a descriptor for it, the end waits for the timer.
-        spare: spare.and_then(Result::ok),
+        spare,
     })
+}
+
+/// What [`Opened::spare`] is.
+fn spare(role: &Role<'_>, geometry: &Geometry) -> Option<Arc<OwnedFd>> {
+    if geometry.retire_ms <= SHORT_RETIRE_MS {
+        return None;
+    }
+    let of_group = match role {
+        Role::Successor { spare, .. } => spare.clone(),
+        Role::Alone | Role::First | Role::Member { .. } => None,
+    };
+    // Without a descriptor for it, the end waits for the timer.
+    of_group.or_else(|| socket::packet_socket().ok().map(Arc::new))
 }
 
 /// Waits until no CPU delivers a packet any more that it began to deliver before the call. `spare` is a packet socket without
@@ -132,6 +150,20 @@ pub(crate) fn open(
 /// `packet_set_ring`, net/packet/af_packet.c: it calls `synchronize_net`, also to free a ring that is not there.
 pub(crate) fn wait_for_cpus(spare: BorrowedFd<'_>) -> io::Result<()> {
     set_option(spare, SOL_PACKET, PACKET_RX_RING, &TpacketReq::default())
+}
+
+/// Sets `is_at_rest` of a ring that another one has replaced, and has its `socket` reject everything. No CPU delivers packets to
+/// the socket any more. When an interface comes up, however, the kernel adds the members of a group one by one, in the order in
+/// which they were opened, and packets may go to other members than before.
+///
+/// # Source
+/// `packet_notifier` and `__fanout_link`, net/packet/af_packet.c.
+pub(crate) fn put_to_rest(socket: BorrowedFd<'_>, is_at_rest: &AtomicBool) {
+    // Fails only for lack of memory. Then the timer of the block hands its packets over.
+    if attach_classic(socket, &filter::nothing()).is_ok() {
+        // Release pairs with the load in `PacketRing::left_in_open_block`: no CPU copies a packet into the ring any more.
+        is_at_rest.store(true, Ordering::Release);
+    }
 }
 
 /// Adds the socket to its fanout group, if there is one. When a socket joins a group, a CPU may still be delivering a packet

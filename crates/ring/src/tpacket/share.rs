@@ -2,7 +2,7 @@
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use abi::bpf::set_fanout_program;
@@ -42,7 +42,8 @@ const ETHERNET: u16 = 1;
 /// or from N on. The group exists until the share and all its rings are dropped. Placeholders are sockets without memory that reject everything. So a ring that joins gets no packet
 /// until the program returns its number, and no member changes its number when another one leaves.
 ///
-/// More than 127 rings cannot be replaced. A process forked by another thread keeps a dropped ring alive until it calls execve(2). Do not replace
+/// An interface that goes down and comes up again ends the share: the kernel then numbers the members in the order in which they were
+/// opened (`packet_notifier`). More than 127 rings cannot be replaced. A process forked by another thread keeps a dropped ring alive until it calls execve(2). Do not replace
 /// rings within that time.
 ///
 /// # Kernel
@@ -97,6 +98,8 @@ struct Member {
     ring: Option<Weak<RingShare>>,
     /// Set once no packet can enter the ring any more.
     is_at_rest: Arc<AtomicBool>,
+    /// [`PacketRing::spare`] of the ring: the reader does not close it.
+    spare: Option<Arc<OwnedFd>>,
 }
 
 impl RingShare {
@@ -230,14 +233,8 @@ impl PreparedShare {
             }
             let before = members.base;
             members.direct(base)?;
-            for member in members
-                .sockets
-                .iter()
-                .skip(before)
-                .take(members.options.rings)
-            {
-                // Release pairs with the load in `PacketRing::left_in_open_block`: no CPU copies a packet into the ring any more.
-                member.is_at_rest.store(true, Ordering::Release);
+            for member in &members.sockets[before..before + members.options.rings] {
+                setup::put_to_rest(member.socket.as_fd(), &member.is_at_rest);
             }
         }
         Ok(ring)
@@ -297,7 +294,9 @@ impl Members {
         };
         let mut ring = PacketRing::open_as(&link.name, options, role)?;
         ring.turn = Some(turn);
-        self.sockets[position].is_at_rest = ring.is_at_rest.clone();
+        let member = &mut self.sockets[position];
+        member.is_at_rest = ring.is_at_rest.clone();
+        member.spare.clone_from(&ring.spare);
         Ok(ring)
     }
 
@@ -346,6 +345,7 @@ impl Member {
             socket,
             ring,
             is_at_rest: Arc::default(),
+            spare: None,
         }
     }
 

@@ -72,7 +72,7 @@ pub(crate) struct SlotWalk {
 unsafe impl Send for SlotWalk {}
 
 impl SlotWalk {
-    /// The first packet of `slots` slots from slot `head` on, which the kernel has handed over.
+    /// The first packet of `slots` slots from slot `head` on, which the kernel has handed over or fills no more.
     pub fn new(
         region: &Region,
         geometry: Geometry,
@@ -200,8 +200,9 @@ impl SlotWalk {
         // SAFETY: the offset is at most `room`, and `room` bytes from the slot's start are mapped.
         let at = unsafe { self.slot.add(self.offset) };
         let room = self.room - self.offset;
-        // SAFETY: the address is aligned (checked; blocks are page-aligned), and the kernel has handed the block
-        // over while the batch is borrowed. The packet does not overlap packets lent before: each step moves past
+        // SAFETY: the address is aligned (checked; blocks are page-aligned), and while the batch is borrowed the kernel has
+        // handed the block over, or puts no packet into it (`PacketRing::left_in_open_block`). It may close such a block, which
+        // writes no byte of a packet. The packet does not overlap packets lent before: each step moves past
         // the packet before it (checked below), and `packets`, which starts again, borrows the batch mutably.
         let (packet, header) =
             unsafe { lend::<Tpacket3Hdr>(at, room, self.snaplen, &self.stamps) }?;
@@ -232,7 +233,7 @@ impl SlotWalk {
 fn first_offset(region: &Region, head: usize) -> usize {
     let block = region.pointer(head, size_of::<BlockDesc>());
     let block = block.cast::<BlockDesc>();
-    // SAFETY: mapped (checked), page-aligned, and owned by the reader while the batch is held.
+    // SAFETY: mapped (checked), page-aligned. The kernel writes this field only before it puts packets into the block.
     let first = unsafe { &raw const (*block.as_ptr()).offset_to_first_pkt };
     // SAFETY: as above.
     unsafe { first.read() as usize }

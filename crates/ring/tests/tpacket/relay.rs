@@ -5,7 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::support::{
-    BACKENDS, BROADCAST, Seen, bytes_of, collect, frame, options, read, send, until_accepted,
+    BACKENDS, BROADCAST, Seen, bytes_of, collect, frame, open, options, read, send, until_accepted,
 };
 use lab::generator::{pin_to_cpu, send_frames};
 use lab::{Host, Net};
@@ -232,6 +232,25 @@ fn a_replaced_ring_lends_its_last_block_before_the_timer_of_the_block_expires() 
         ring.follow(before);
     }
     assert_eq!(ring.counters().delivered, 3);
+}
+
+/// The only member of a group gets all its packets, as the first one does when an interface comes up.
+#[test]
+fn a_replaced_ring_rejects_the_packets_of_its_group() {
+    for version in BACKENDS {
+        let [left, right] = Net::new().pair();
+        let options = options(version);
+        // The youngest socket is offered a packet first, here the group.
+        let mut witness = open(&right, &options);
+        let (mut first, mut relay) = relay(&right, &options);
+        let next = right.run(|| relay.prepare(&options).and_then(PreparedRing::take_over));
+        // Both have the socket of the second ring.
+        drop((next.unwrap(), relay));
+        send(&left, &[frame(BROADCAST, 60)]);
+        collect(&mut witness, 1);
+        first.refresh().unwrap();
+        assert_eq!(first.counters().accepted, 0, "{version:?}");
+    }
 }
 
 /// The packets that a ring lends without waiting.

@@ -475,7 +475,9 @@ impl Engine {
         self.measure(&states, 0);
         let mut interfaces = self.interfaces.iter();
         let is_settled = interfaces.all(|interface| interface.is_settled(&self.queues));
-        if !is_settled && self.queues.iter().any(|queue| queue.ring().finish()) {
+        // Finishes all rings, so that the next round has their packets in the order of their time stamps.
+        let finished = self.queues.iter().filter(|queue| queue.ring().finish());
+        if !is_settled && finished.count() > 0 {
             return true;
         }
         if is_settled || monotonic_ns() >= deadline_ns {

@@ -130,6 +130,17 @@ fn assert_none_is_late_after_a_change_to(min_bytes: usize) {
 }
 
 #[test]
+fn several_readers_do_not_outlast_an_interface_that_goes_down() {
+    let [_left, right] = Net::new().pair();
+    let open = |count| {
+        let options = of(&right).outlast_link_down(true);
+        right.run(|| ParallelCapture::open(options, &readers(count)).map(drop))
+    };
+    assert!(matches!(open(2), Err(CaptureError::Readers { .. })));
+    assert!(open(1).is_ok());
+}
+
+#[test]
 fn an_interface_that_is_down_is_named() {
     let [left, right] = Net::new().pair();
     let down = left.interface().name.to_string();

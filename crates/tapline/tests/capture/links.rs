@@ -82,6 +82,30 @@ fn packets_that_lie_ready_together_are_merged_by_their_time() {
     }
 }
 
+/// The last blocks are not full, and their timers last for a minute.
+#[test]
+fn what_the_rings_had_not_handed_over_at_the_end_is_merged_by_its_time() {
+    let [left, right] = two_links();
+    let mut witnesses = [0, 1].map(|number| Witness::of_link(&right, number));
+    let patient = DeliveryMode::Batch {
+        min_bytes: 1,
+        timeout: Duration::from_hours(1),
+    };
+    let options = both(&right, Backend::PacketV3).delivery(patient);
+    let capture = right.run(|| Capture::open(options)).unwrap();
+    send_by_turns(&left);
+    for witness in &mut witnesses {
+        witness.until(50);
+    }
+    let stop = Stop::new().unwrap();
+    stop.stopper().stop();
+    let mut teller = Teller::new();
+    let outcome = summary(capture.run_consumer(&mut teller, &stop));
+    assert_eq!(outcome.account.delivered, 100);
+    assert_eq!(teller.kept.len(), 100);
+    assert!(teller.kept.is_sorted_by_key(|kept| kept.time_ns));
+}
+
 #[test]
 fn the_limit_of_packets_is_that_of_all_interfaces_together() {
     for backend in BACKENDS {

@@ -117,7 +117,7 @@ pub struct CaptureOptions {
     /// Default: yes.
     pub threads: bool,
     /// Whether the capture outlasts an interface that goes down, and receives from it again when it is up. It ends when the
-    /// interface is removed. Applies to packet rings. Default: no.
+    /// interface is removed. Applies to packet rings; rejected with several readers of these. Default: no.
     pub outlast_link_down: bool,
     /// Interval of statistics and of [`Consumer::tick`](super::super::Consumer::tick). Default: 1 s.
     pub tick: Duration,

@@ -186,6 +186,12 @@ impl ReaderOptions {
             Some(_) => most.min(MAX_READERS),
             None => self.count(most),
         };
+        if count > 1 && options.outlast_link_down {
+            // The kernel numbers the members of a group anew when the interface comes up (`ring::RingShare`).
+            return Err(CaptureError::Readers {
+                reason: "several readers of packet rings do not outlast an interface that goes down: use one reader",
+            });
+        }
         let has_queues =
             count > 1 && !offsets.contains(&None) && queues.iter().all(|&queues| queues == count);
         let distribution = self.distribution.unwrap_or(if has_queues {
