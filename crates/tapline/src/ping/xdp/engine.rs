@@ -378,6 +378,8 @@ impl XdpEngine {
         let mut until_ns = now_ns;
         for _ in 0..BATCH {
             if self.link.outage.is_held() {
+                // Its route may be back later than those of others.
+                self.latest_reached = None;
                 until_ns = self.link.outage.end_ns();
                 break;
             }
