@@ -268,6 +268,7 @@ impl XdpEngine {
 
     pub fn into_summary(mut self, ended: Ended) -> PingSummary {
         self.read_all();
+        self.clear_waiting();
         let received = self.prober.total().received;
         let stamped = TimestampCounts {
             kernel: received,
