@@ -4,7 +4,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use crate::support::{BACKENDS, BROADCAST, Seen, bytes_of, collect, frame, options, read, send};
+use crate::support::{
+    BACKENDS, BROADCAST, Seen, bytes_of, collect, frame, options, read, send, until_accepted,
+};
 use lab::generator::{pin_to_cpu, send_frames};
 use lab::{Host, Net};
 use tapline_ring::{
