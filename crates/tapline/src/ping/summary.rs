@@ -153,7 +153,8 @@ pub struct PingRate {
     /// Probes per second that the interval and the rate of the options ask for. `None` if they set no limit, if targets have
     /// settings of their own, or have changed.
     pub asked_pps: Option<f64>,
-    /// Probes per second that were sent or refused, from the first to the last one. `None` if there were too few.
+    /// Probes per second that were sent or refused, from the first to the last one, and those that waited in vain for their
+    /// neighbour or route. `None` if there were no others, or too few.
     pub reached_pps: Option<f64>,
     /// What the run has waited for, if its rate was [not reached](Self::is_reached) and that is known. Without a rate to
     /// reach, only [`RateLimit::InFlight`] and [`RateLimit::Uplink`].

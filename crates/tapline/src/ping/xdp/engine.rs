@@ -268,6 +268,7 @@ impl XdpEngine {
 
     pub fn into_summary(mut self, ended: Ended) -> PingSummary {
         self.read_all();
+        self.clear_waiting();
         let received = self.prober.total().received;
         let stamped = TimestampCounts {
             kernel: received,
@@ -378,6 +379,8 @@ impl XdpEngine {
         let mut until_ns = now_ns;
         for _ in 0..BATCH {
             if self.link.outage.is_held() {
+                // Its route may be back later than those of others.
+                self.latest_reached = None;
                 until_ns = self.link.outage.end_ns();
                 break;
             }

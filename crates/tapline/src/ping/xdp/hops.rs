@@ -349,6 +349,8 @@ impl NextHops {
         // Those whose probes wait come first.
         if self.neighbours.is_idle() {
             self.ask_again();
+        } else {
+            self.ask_for_kept_gateways();
         }
         let mut hops = self.hops.iter();
         self.has_unconfirmed = hops.any(|hop| !hop.is_listed || hop.is_stale);
@@ -371,6 +373,15 @@ impl NextHops {
                 self.neighbours
                     .request(hop.address, is_kept, hop.is_gateway);
             }
+        }
+    }
+
+    /// Asks again for gateways that the kernel does not know, and to which probes leave nevertheless: the address may have become
+    /// wrong, and no probe waits until it is known.
+    fn ask_for_kept_gateways(&mut self) {
+        let is_kept = |hop: &&Hop| hop.is_gateway && !hop.is_listed && hop.mac.is_some();
+        for hop in self.hops.iter().filter(is_kept).take(CONFIRMED_AT_ONCE) {
+            self.neighbours.request(hop.address, true, true);
         }
     }
 

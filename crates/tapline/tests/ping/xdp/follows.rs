@@ -259,19 +259,21 @@ fn a_sweep_waits_for_its_interface() {
     }
 }
 
-/// The route to all targets is gone for some time, and the interface stays up. Each target is probed once, and none is refused.
-/// Compared with what the responder has counted.
+/// The route to all targets is gone for some time, and again soon after it is back. The interface stays up. Each target is probed
+/// once, and none is refused. Compared with what the responder has counted.
 #[test]
 fn a_sweep_waits_for_its_routes() {
     const TARGETS: u64 = 2000;
+    /// Ticks after which the route is back: the second time longer than a probe waits that is refused then.
+    const GONE: [u32; 2] = [200, 500];
     let [left, right] = Net::new().pair();
     right.ip("route add local 10.64.0.0/16 dev lo");
     let options = tapline::ping::respond("right0").mode(XdpAttachMode::Native);
     let responder = right.run(|| options.open()).unwrap();
     left.ip("route add 10.64.0.0/16 via 10.1.0.2");
     let mut options = xdp(1);
-    options.rate_pps = Some(2000);
-    let (mut ticks, mut before) = (None, 0);
+    options.rate_pps = Some(1000);
+    let (mut ticks, mut before, mut times) = (None, 0, 0);
     let ping = open(&left, &options, "10.64.0.0-10.64.7.207");
     let summary = complete(ping, |event, statistics| {
         if !matches!(event, PingEvent::Tick { .. }) {
@@ -279,26 +281,27 @@ fn a_sweep_waits_for_its_routes() {
         }
         let sent = statistics.total().sent;
         match &mut ticks {
-            None if sent > 300 => {
+            None if times < GONE.len() && sent > before + 100 => {
                 left.ip("route del 10.64.0.0/16");
                 ticks = Some(0);
             }
             None => {}
-            Some(ticks) => {
-                *ticks += 1;
-                match *ticks {
+            Some(count) => {
+                *count += 1;
+                if *count == 150 {
                     // All targets have been looked up again.
-                    50 => before = sent,
-                    100 => {
-                        assert_eq!(sent, before, "it waits");
-                        left.ip("route add 10.64.0.0/16 via 10.1.0.2");
-                    }
-                    _ => {}
+                    before = sent;
+                } else if *count == GONE[times] {
+                    assert_eq!(sent, before, "it waits");
+                    left.ip("route add 10.64.0.0/16 via 10.1.0.2");
+                    times += 1;
+                    ticks = None;
                 }
             }
         }
     });
     let total = summary.statistics.total();
+    assert_eq!(times, GONE.len());
     assert!((1..TARGETS).contains(&before), "{before}: {summary}");
     assert_eq!((total.sent, total.local_drops), (TARGETS, 0), "{summary}");
     assert_eq!(total.received, TARGETS, "{summary}");

@@ -528,18 +528,25 @@ fn an_absent_host_does_not_fill_the_flight() {
     assert!(sent_before >= MANY, "{sent_before}: {summary}");
 }
 
-/// The kernel gives up the absent host after the last probe to the other one, which has its interval.
+/// The kernel gives up the absent host after the last probe to the other one, which has its interval, and after the end of a run
+/// whose duration is shorter than that.
 #[test]
 fn an_absent_host_does_not_lower_the_rate() {
     let [left, right] = resolving_pair();
     let _pass = pass_all(&right);
     let mut options = xdp(3);
-    options.interval = Duration::from_millis(100);
+    options.interval = Duration::from_millis(900);
     options.timeout = Duration::from_millis(200);
-    let summary = run(&left, &options, "10.1.0.2 10.1.0.77");
-    let total = summary.statistics.total();
-    assert_eq!((total.sent, total.local_drops), (3, 3), "{summary}");
-    assert_eq!(echoes_answered(&right)[0], 3);
-    let rate = summary.rate.expect("a rate");
-    assert!(rate.is_reached() && rate.limit.is_none(), "{rate:?}");
+    for (absent, refused) in [("10.1.0.77", 3), ("10.1.0.78", 0)] {
+        let before = echoes_answered(&right)[0];
+        let summary = run(&left, &options, &format!("10.1.0.2 {absent}"));
+        let total = summary.statistics.total();
+        assert_eq!(total.local_drops, refused, "{summary}");
+        assert_eq!(echoes_answered(&right)[0] - before, total.sent, "{summary}");
+        assert_eq!(summary.statistics.counts(0).sent, total.sent);
+        let rate = summary.rate.expect("a rate");
+        assert!(rate.is_reached() && rate.limit.is_none(), "{rate:?}");
+        options.count = None;
+        options.duration = Some(Duration::from_millis(2200));
+    }
 }

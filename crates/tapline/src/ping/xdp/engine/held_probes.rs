@@ -151,7 +151,7 @@ impl XdpEngine {
                 // The others have waited, too.
                 self.rate.took(now_ns);
             } else {
-                self.rate.gave_up();
+                self.rate.gave_up(1);
             }
             self.refuse(probe, SendFailure::Refused, error, now_ns, observe);
         }
@@ -237,6 +237,9 @@ impl XdpEngine {
 
     /// Forgets the probes that wait, which are withdrawn.
     pub(super) fn clear_waiting(&mut self) {
+        if !self.is_single {
+            self.rate.gave_up(self.waiting.len() + self.routeless.len());
+        }
         self.waiting.clear();
         self.routeless.clear();
         self.resolved.clear();

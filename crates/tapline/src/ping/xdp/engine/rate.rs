@@ -97,9 +97,9 @@ impl RateMeter {
         }
     }
 
-    /// A probe that was taken earlier has waited in vain: nothing else has waited for it.
-    pub fn gave_up(&mut self) {
-        self.taken += 1;
+    /// Probes that were taken earlier have waited in vain: nothing else has waited for them.
+    pub fn gave_up(&mut self, probes: usize) {
+        self.taken += probes as u64;
     }
 
     /// A round begins.
@@ -140,7 +140,7 @@ impl RateMeter {
         let reached = self.taken as f64 * 1e9 / whole_ns;
         let rate = PingRate {
             asked_pps: self.asked_pps,
-            reached_pps: (self.taken > 0 && whole_ns > 0.0).then_some(reached),
+            reached_pps: (self.first_ns.is_some() && whole_ns > 0.0).then_some(reached),
             limit: None,
         };
         let limit = match self.limit(span_ns) {
@@ -219,9 +219,7 @@ mod tests {
             meter.took(now_ns);
         }
         assert!(!meter.rate().is_reached(), "half of them are missing");
-        for _ in 0..3 {
-            meter.gave_up();
-        }
+        meter.gave_up(3);
         let rate = meter.rate();
         assert!(rate.is_reached() && rate.limit.is_none(), "{rate:?}");
     }

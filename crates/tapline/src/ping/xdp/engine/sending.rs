@@ -58,10 +58,10 @@ impl XdpEngine {
                     return self.wait_for_neighbour(probe, neighbour, now_ns, observe);
                 }
             }
-            // The interface may be down. A sweep asks the kernel, other runs rely on notifications.
+            // The interface may be down, or the routes gone, also again. A sweep asks the kernel, other runs rely on notifications.
             NextHopState::Unreachable(libc::ENETUNREACH)
-                if self.link.outage.is_recovering(now_ns)
-                    || (self.is_single && self.waits_for_link(now_ns)) =>
+                if (self.is_single && self.waits_for_link(now_ns))
+                    || self.link.outage.is_recovering(now_ns) =>
             {
                 return self.wait_for_link(probe, now_ns, observe);
             }
