@@ -369,7 +369,7 @@ fn times_in_disorder_make_few_files() {
     let ended = scene.run(&format!("read {many} -w {} --partition=one", place("many")));
     let complaint = ended.exit(1);
     assert!(
-        complaint.contains("times go back too often between more than 24 hours (sort the packets by time first, for example with reordercap)"),
+        complaint.contains("times go back too often between more than 24 hours (sort the packets by time first, for example with tapline read --sort)"),
         "{complaint}"
     );
     let files = spooled_in(Path::new(&place("many")), false).len();

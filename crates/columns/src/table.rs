@@ -266,7 +266,7 @@ impl<R: Rows> Table<R> {
         match root {
             Some(root) if self.small_files > MOST_SMALL_FILES => {
                 let text = format!(
-                    "times go back too often between more than {MOST_HOURS} hours (sort the packets by time first, for example with reordercap)"
+                    "times go back too often between more than {MOST_HOURS} hours (sort the packets by time first, for example with tapline read --sort)"
                 );
                 Err(error(
                     root,

@@ -306,7 +306,7 @@ fn is_stream(file: &Path) -> bool {
     !is_regular
 }
 
-/// Whether `file` is in the folder of `path` and has a name that a numbered output can get: `STEM_…`.
+/// Whether `file` is in the folder of `path` and has a name that a numbered output can get: `STEM_00001_…`.
 fn has_numbered_name(file: &Path, path: &Path) -> bool {
     let folder = |path: &Path| {
         let parent = path
@@ -314,10 +314,20 @@ fn has_numbered_name(file: &Path, path: &Path) -> bool {
             .filter(|parent| !parent.as_os_str().is_empty());
         fs::canonicalize(parent.unwrap_or(Path::new("."))).ok()
     };
-    let (Some(name), Some(stem)) = (file.file_name(), path.file_stem()) else {
+    let (Some(name), Some(output)) = (file.file_name(), path.file_name()) else {
         return false;
     };
-    let stem = Path::new(stem).with_extension("");
-    let start = [stem.as_os_str().as_encoded_bytes(), b"_"].concat();
-    name.as_encoded_bytes().starts_with(&start) && folder(file) == folder(path)
+    let (name, output) = (name.as_encoded_bytes(), output.as_encoded_bytes());
+    let is_numbered = |stem: &[u8]| {
+        let rest = name
+            .strip_prefix(stem)
+            .and_then(|rest| rest.strip_prefix(b"_"));
+        rest.is_some_and(|rest| {
+            let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+            digits >= 5 && rest.get(digits) == Some(&b'_')
+        })
+    };
+    // At which dot the suffix begins depends on the format and the compression.
+    let mut ends = (1..=output.len()).filter(|&end| output.get(end).is_none_or(|&at| at == b'.'));
+    ends.any(|end| is_numbered(&output[..end])) && folder(file) == folder(path)
 }

@@ -300,6 +300,31 @@ fn rotation_parts_the_packets_and_names_files_by_their_time() {
     assert_eq!(tshark(&kept[0], &["frame.number"]).len(), 5);
 }
 
+/// Names with more dots than that of the suffix, and of inputs that only begin as the output does.
+#[test]
+fn only_names_that_a_numbered_output_gets_are_refused() {
+    let folder = Folder::new();
+    for (output, input) in [
+        ("a.b.pcapng", "a.b_00001_20261121083000.pcapng"),
+        ("a.b.pcapng.zst", "a.b_00001_20261121083000.pcapng.zst"),
+        ("a.b", "a_100000_20261121083000.b"),
+        ("a.cap", "a.cap_00000_other"),
+        ("a", "a_00001_tcp_10.0.0.1_80_10.0.0.2_1000"),
+    ] {
+        let [output, input] = [output, input].map(|name| folder.file(name));
+        std::fs::write(&input, pcap(&[1, 2, 3])).expect("written");
+        let line = format!("read -w {output} --split 2 {input}");
+        assert_refused(run, &[(&line, 2, "would overwrite the input")]);
+    }
+    let output = folder.file("b.pcapng");
+    for name in ["b_lan.pcap", "b_00001.pcap", "b_1_lan.pcap"] {
+        let input = folder.file(name);
+        std::fs::write(&input, pcap(&[1, 2, 3])).expect("written");
+        convert(&input, &output, "--split 2");
+        assert_eq!(tshark(&input, &["frame.number"]).len(), 3, "{name}");
+    }
+}
+
 #[test]
 fn an_input_is_not_overwritten() {
     let folder = Folder::new();

@@ -555,3 +555,25 @@ fn injected_secrets_are_those_of_editcap() {
     let command = format!("read -w {copy} --inject-secrets {keys} {file}");
     assert_refused(run, &[(&command, 1, &line)]);
 }
+
+/// Long secrets, too, come before the first packet, whose time names the file and begins its interval.
+#[test]
+fn secrets_of_megabytes_do_not_change_how_a_copy_is_split() {
+    let folder = Folder::new();
+    let [file, keys] = ["in.pcap", "keys.log"].map(|name| folder.file(name));
+    let second = 1_000_000_000;
+    let times = [1, 2, 3, 4].map(|number| (1_700_000_000 + number) * second);
+    std::fs::write(&file, pcap(&times)).expect("written");
+    let line = format!("CLIENT_RANDOM {} {}\n", "ab".repeat(32), "cd".repeat(48));
+    std::fs::write(&keys, line.repeat(12_000)).expect("written");
+    let output = folder.file("out.pcapng");
+    let command = format!("read -w {output} --split 2s --inject-secrets {keys} {file}");
+    let report = events(&command);
+    let files: Vec<String> = serde_json::from_value(report[0]["files"].clone()).expect("names");
+    let counts: Vec<u64> = files.iter().map(|file| count(file)).collect();
+    assert_eq!(counts, [2, 2], "{files:?}");
+    assert!(
+        files[0].ends_with("out_00001_20231114221321.pcapng"),
+        "{files:?}"
+    );
+}

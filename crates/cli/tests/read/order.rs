@@ -1,10 +1,13 @@
 //! Packets selected by number and sorted by time, compared with editcap and reordercap.
 
 use serde_json::json;
+use tapline::file::model::{Interface, LinkType, Packet};
+use tapline::file::write::{CaptureFile, CaptureFileOptions, Output};
 
+use crate::support::blocks::lines;
 use crate::support::files::{capture, column, count, pcap, tcpdump, tshark};
 use crate::support::run::{events, printed, run};
-use crate::support::{assert_has, assert_refused, text};
+use crate::support::{assert_has, assert_refused, text, tool};
 
 struct Folder(tempfile::TempDir);
 
@@ -168,6 +171,71 @@ fn packets_are_sorted_as_by_reordercap() {
         // With a filter, threads read the file.
         printed(&format!("read -q -w {ours} --sort {file} greater 1"));
         assert_eq!(packets(&ours), expected, "{file}, with a filter");
+    }
+}
+
+/// Packets refer to interfaces of their section, so each section is sorted alone. Several inputs become one section.
+#[test]
+fn sections_are_sorted_alone_and_several_inputs_together() {
+    let folder = Folder::new();
+    let [copy, both] = ["copy.pcapng", "both.pcapng"].map(|name| folder.file(name));
+    let sections = [("a", [7, 1, 6, 2]), ("b", [5, 3, 8, 0])];
+    let files = sections.map(|(name, microseconds)| {
+        let file = folder.file(&format!("{name}.pcapng"));
+        let interface = |number: u32| Interface {
+            name: Some(format!("{name}{number}")),
+            ..Interface::new(LinkType::ETHERNET, 0)
+        };
+        let output = Output::Path(file.clone().into());
+        let options = CaptureFileOptions::new(output, vec![interface(0), interface(1)]);
+        let mut capture = CaptureFile::create(options, 0).expect("made");
+        for (number, time) in (0..).zip(times(microseconds)) {
+            let comment = format!("{name} {number}");
+            let packet = Packet {
+                interface: number % 2,
+                comment: Some(&comment),
+                ..Packet::new(time, &[0; 60])
+            };
+            capture.write(&packet).expect("written");
+        }
+        capture.close(&[]).expect("closed");
+        file
+    });
+    // Time, interface and comment of each packet.
+    let sorted = |sections: &[(&str, [u64; 4])]| {
+        let mut rows = Vec::new();
+        for (name, microseconds) in sections {
+            for (number, us) in microseconds.iter().enumerate() {
+                rows.push(vec![
+                    format!("1700000000.{:09}", us * 1000),
+                    format!("{name}{}", number % 2),
+                    format!("{name} {number}"),
+                ]);
+            }
+        }
+        rows.sort();
+        rows
+    };
+    let fields = ["frame.time_epoch", "frame.interface_name", "frame.comment"];
+    printed(&format!(
+        "read -q -w {copy} --sort {} {}",
+        files[0], files[1]
+    ));
+    assert_eq!(tshark(&copy, &fields), sorted(&sections));
+    let bytes = files.map(|file| std::fs::read(file).expect("read"));
+    std::fs::write(&both, bytes.concat()).expect("written");
+    tool("zstd", &format!("-q {both}"));
+    let apart = [sorted(&sections[..1]), sorted(&sections[1..])].concat();
+    for input in [&both, &format!("{both}.zst")] {
+        printed(&format!("read -q -w {copy} --sort {input}"));
+        let found = tshark(&copy, &[fields[0], fields[2]]);
+        let expected = apart.iter().map(|row| vec![row[0].clone(), row[2].clone()]);
+        assert_eq!(found, expected.collect::<Vec<_>>(), "{input}");
+        let packets = lines(&copy)
+            .into_iter()
+            .filter(|line| line.what == "packet");
+        let interfaces: Vec<_> = packets.filter_map(|line| line.interface).collect();
+        assert_eq!(interfaces, [1, 1, 0, 0, 3, 3, 2, 2], "{input}");
     }
 }
 

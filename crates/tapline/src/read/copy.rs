@@ -12,8 +12,9 @@ use super::error::ReadError;
 use super::left_out::LeftOut;
 use super::summary::WrittenFiles;
 
-/// Bytes of blocks before the first packet for which the file waits: that packet's time names it.
-const WAITING_BYTES_MAX: usize = 1 << 20;
+/// Bytes of blocks before the first packet for which the file waits: that packet's time names it and begins its interval. More than
+/// the names and secrets that every file repeats.
+const WAITING_BYTES_MAX: usize = 32 << 20;
 
 /// The output file, or files, of a read job.
 ///
