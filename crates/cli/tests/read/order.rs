@@ -120,7 +120,7 @@ fn a_filter_does_not_change_the_numbers_of_packets() {
         );
         assert!(!expected.is_empty(), "{flag}");
         // The packets that are printed are the same.
-        let objects = events(&format!("read --json {flag} {file} greater 101"));
+        let objects = events(&format!("read {flag} {file} greater 101"));
         assert_eq!(objects.len() - 1, expected.len(), "{flag}");
     }
     // After the last number nothing is read.
