@@ -96,10 +96,11 @@ fn ngrep_prints_the_packets_that_match() {
     assert_eq!(libpcap, tapline);
 }
 
-/// ngrep prints memory of the first file that it has never set. The others have times from 2038 on, and libpcap takes them for
-/// times from 1901 on.
-const DIFFERENT: [&str; 4] = [
+/// With the first two files, ngrep prints memory that it has never set: for an IPv6 packet of another version, an address. The others
+/// have times from 2038 on, and libpcap takes them for times from 1901 on.
+const DIFFERENT: [&str; 5] = [
     "gre-heapoverflow-1.pcap",
+    "ipv6-bad-version.pcap",
     "time_2038_overflow.pcap",
     "time_2039.pcap",
     "time_2106_max.pcap",
