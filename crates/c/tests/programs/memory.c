@@ -63,7 +63,7 @@ static void readers(void) {
     const uint32_t fields[] = {0xa1b2c3d4, 0x00040002, 0, 0, 0, 189, 0, 0, PACKET_BYTES, PACKET_BYTES};
     CHECK(file >= 0 && write(file, fields, sizeof fields) == (ssize_t)sizeof fields);
     CHECK(ftruncate(file, (off_t)sizeof fields + PACKET_BYTES) == 0 && close(file) == 0);
-    const uint64_t spares[] = {24, 120, 400};
+    const uint64_t spares[] = {24, 88, 400};
     const char *const texts[] = {"the input cannot be read", "memory for a packet of 67108864 bytes"};
     for (size_t at = 0; at < 3; at++) {
         tapline_reader *reader = NULL;
