@@ -385,7 +385,7 @@ fn interfaces_are_bounded() {
 
 #[test]
 fn descriptions_of_interfaces_are_bounded() {
-    let interface = LITTLE.interface(1, 0, &LITTLE.option(1, &[b'x'; 60_000]));
+    let interface = LITTLE.interface(1, 0, &LITTLE.option(1, &vec![b'x'; 60_000]));
     // Without type and lengths.
     let fitting = tapline_store::read::INTERFACES_BYTES_MAX / (interface.len() - 12);
     let bytes = [LITTLE.section(&[]), interface.repeat(fitting + 1)].concat();

@@ -106,9 +106,7 @@ impl XdpEngine {
     pub fn open(targets: Targets, options: &PingOptions) -> Result<Self, PingError> {
         check(&targets, options)?;
         let (mut plan, _) = probe_plan(options, targets.len())?;
-        let interface = options.interface.clone();
-        let interface = interface.or_else(|| route::egress_interface(&targets, options.source));
-        let interface = interface.ok_or(PingError::NoInterface)?;
+        let interface = interface_of(&targets, options)?;
         let mut netlink = Netlink::open()?;
         let link = netlink.link_named(&interface)?;
         require_zone(&mut netlink, &targets, &link)?;
@@ -463,6 +461,13 @@ impl AsFd for XdpEngine {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.epoll.as_fd()
     }
+}
+
+/// The interface of the options, or the one that the routes lead to.
+fn interface_of(targets: &Targets, options: &PingOptions) -> Result<String, PingError> {
+    let named = options.interface.clone();
+    let interface = named.or_else(|| route::egress_interface(targets, options.source));
+    interface.ok_or(PingError::NoInterface)
 }
 
 /// Refuses a target on another interface than `link`: its address may be that of another host here.
