@@ -4,7 +4,7 @@ use crate::witness::{assert_error, assert_invalid, json, refused_with, run};
 use netlink::{Cause, IfIndex, IfName, Link, LinkKind, Netlink, OnError, Syscall, Tun, TunMode};
 use rustix::io::Errno;
 use serde_json::Value;
-use tapline_lab::Host;
+use tapline_lab::{Host, wait};
 
 fn tun(name: &str, tun: Tun) -> Link {
     Link::named(IfName::new(name).expect("a name")).kind(tun)
@@ -47,7 +47,11 @@ fn they_are_made_as_ip_tuntap_makes_them() {
                 format!("ip tuntap add theirs mode {word} {words}").trim_end(),
             );
             let theirs = netlink.link_named("theirs").expect("theirs");
-            assert_eq!(made.linkinfo, theirs.linkinfo, "{word} {words}");
+            // A process that another test starts may have the descriptor of our queue for a moment, between fork and exec.
+            wait::until(&format!("{word} {words}: they are the same"), || {
+                let ours = netlink.link_named("ours").expect("ours");
+                ours.linkinfo == theirs.linkinfo
+            });
             assert_eq!(shown(&host, "ours"), shown(&host, "theirs"));
             netlink.del(&made).expect("removed");
             // ip(8) attaches to it to remove it, for which it has to say as it is.

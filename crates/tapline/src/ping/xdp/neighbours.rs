@@ -312,16 +312,12 @@ impl Neighbours {
                 Event::Removed(entry) => {
                     let Some(address) = entry.dst else { continue };
                     self.known.remove(&address);
-                    // If it was not deleted here, somebody has emptied the table meanwhile.
-                    if !self.note_deletion(address)
-                        && let Some(asked) = self.asked.remove(&address)
-                    {
-                        self.put_back(Request {
-                            address,
-                            is_kept: !asked.is_deleted,
-                            turns: asked.turns,
-                        });
-                        self.return_token();
+                    if !self.note_deletion(address) && self.asked.contains_key(&address) {
+                        // After an overrun, it may be about an entry that was deleted here before the present one was made.
+                        if self.netlink.get(&Neigh::on(self.link, address)).is_ok() {
+                            continue;
+                        }
+                        self.ask_again(address);
                     }
                     update(address, NeighbourUpdate::Removed);
                 }
@@ -342,6 +338,18 @@ impl Neighbours {
         }
         if asked.is_deleted {
             self.delete(address);
+        }
+    }
+
+    /// Queues a neighbour again that the kernel no longer looks for, because somebody has emptied its table.
+    fn ask_again(&mut self, address: IpAddr) {
+        if let Some(asked) = self.asked.remove(&address) {
+            self.put_back(Request {
+                address,
+                is_kept: !asked.is_deleted,
+                turns: asked.turns,
+            });
+            self.return_token();
         }
     }
 

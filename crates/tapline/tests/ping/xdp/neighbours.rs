@@ -497,7 +497,8 @@ fn absent_hosts_do_not_hold_up_a_host_that_answers() {
         refused_before < u64::from(10 * ABSENT),
         "{refused_before}: {summary}"
     );
-    assert!(entries(&left).is_empty(), "none of so many stays");
+    let left = entries(&left);
+    assert!(left.is_empty(), "none of so many stays: {left:?}");
 }
 
 /// An absent host is probed every 5 ms while the kernel looks for it, for longer than the schedule has probes in flight.
