@@ -119,8 +119,8 @@ fn setting(command: &CtlCommand) -> Setting {
     }
 }
 
-/// Statistics of the captures that answer, and the first failure of one that runs and does not. A socket that a killed capture left
-/// does not, and one that ends does not any more.
+/// Statistics of the captures that answer, and the first failure of a capture that runs but does not answer. The socket of a killed
+/// capture is no failure, nor is a capture that has just ended.
 fn running(directory: &Path) -> Result<(Vec<ControlStats>, Result<(), Failure>), Failure> {
     let names = list(directory).map_err(|error| failure(&error))?;
     let mut running = Vec::new();

@@ -170,7 +170,7 @@ pub struct Collector {
     name: String,
     socket: Socket,
     pace: Pace,
-    /// The rate of the flows that are left at the end, until they come.
+    /// The rate for the flows that are left at the end. `None` once the first of them has come.
     rest: Option<u32>,
     domain: NonZeroU32,
     encoder: IpfixEncoder,

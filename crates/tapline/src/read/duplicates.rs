@@ -32,7 +32,8 @@ pub(super) struct Recent {
     number: u64,
     /// Times and keys, oldest first.
     packets: VecDeque<(u64, Key)>,
-    /// Keys, times and numbers. A packet is left out if a newer one with the same key has the same or an earlier time.
+    /// Keys, times and numbers. It does not have packets that a newer one makes superfluous: one with the same key, and the same or
+    /// an earlier time.
     latest: BTreeSet<(Key, u64, u64)>,
     /// Numbers and times of the packets that are earlier than all newer ones, oldest first.
     earliest: VecDeque<(u64, u64)>,
@@ -63,7 +64,7 @@ impl Recent {
         while self.packets.len() > self.max_packets {
             self.forget_oldest();
         }
-        // Packets that are later in time are no earlier ones.
+        // Packets with a later time do not count.
         let until = (key, time_ns, u64::MAX);
         let mut same = self.latest.range((key, 0, 0)..=until);
         let newest = same.next_back().map(|&(_, _, number)| number);

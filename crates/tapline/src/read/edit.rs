@@ -131,7 +131,7 @@ impl Edits {
 /// What the edits did to packets and comments.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct EditCounts {
-    /// Packets left out as duplicates: an earlier packet has the same bytes.
+    /// Packets not written because an earlier packet has the same bytes.
     pub duplicates: u64,
     /// Packets of which anonymizing left no bytes.
     pub emptied: u64,

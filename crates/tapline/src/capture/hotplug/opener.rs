@@ -65,9 +65,9 @@ pub struct Opener {
     captured: BTreeMap<InterfacePlace, u32>,
     /// Interfaces that could not be captured from: each is reported once, until it goes down.
     refused: Vec<InterfacePlace>,
-    /// Members that are to end and have not reported it, by number.
+    /// Members that were told to end and have not reported their end, by number.
     leaving: BTreeMap<u32, InterfacePlace>,
-    /// Interfaces that are opened once more when no member of theirs is leaving.
+    /// Interfaces to open again as soon as none of their members is leaving.
     again: Vec<InterfacePlace>,
     /// The number of the next member.
     next: u32,
@@ -94,7 +94,7 @@ pub struct EndedMembers {
 }
 
 impl EndedMembers {
-    /// None; `wake` is set for each that is added.
+    /// An empty list. Each member that is added sets `wake`.
     pub fn new(wake: Wake) -> Self {
         Self {
             numbers: Arc::default(),

@@ -5,8 +5,8 @@ use std::net::IpAddr;
 
 use netlink::MacAddress;
 
-/// A gateway may fail to answer less often than this in a row before its MAC address is given up: while frames fill the interface, the
-/// kernel's requests are lost, too.
+/// After so many failures in a row, the MAC address of a gateway is given up. One failure is not enough: while frames fill the
+/// interface, the kernel's requests are lost, too.
 const MAX_FAILURES: u8 = 3;
 
 /// A next hop: a neighbour and a source address. The hops of one neighbour form a list; the first of the list represents the neighbour.

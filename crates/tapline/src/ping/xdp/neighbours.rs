@@ -341,7 +341,7 @@ impl Neighbours {
         }
     }
 
-    /// Queues a neighbour again that the kernel no longer looks for, because somebody has emptied its table.
+    /// Queues a neighbour again: the kernel no longer looks for it, because another program deleted its entry.
     fn ask_again(&mut self, address: IpAddr) {
         if let Some(asked) = self.asked.remove(&address) {
             self.put_back(Request {
