@@ -239,7 +239,7 @@ impl PacketRing {
     /// Its timer changes nothing then but the header of the block, and in that of the last packet the offset of the next one,
     /// which is not used.
     fn left_in_open_block(&self) -> u32 {
-        // Acquire pairs with the stores of `true` (`finish` and `setup::put_to_rest`), which follow a wait for all CPUs that were
+        // Acquire pairs with the stores of `true` (`setup::finish` and `setup::put_to_rest`), which follow a wait for all CPUs that were
         // copying packets. With a weaker load, a packet could be read before its bytes are visible.
         if self.geometry.version == TpacketVersion::V3 && self.is_at_rest.load(Ordering::Acquire) {
             self.packet_count(self.head).load(Ordering::Relaxed)
@@ -339,10 +339,7 @@ impl PacketRing {
         if self.is_at_rest.load(Ordering::Relaxed) {
             return Ok(false);
         }
-        self.stop()?;
-        setup::wait_for_cpus(spare.as_fd())?;
-        // Release pairs with the load in `left_in_open_block`.
-        self.is_at_rest.store(true, Ordering::Release);
+        setup::finish(&[(self.socket.as_fd(), &*self.is_at_rest)], spare.as_fd())?;
         Ok(true)
     }
 

@@ -148,8 +148,25 @@ fn spare(role: &Role<'_>, geometry: &Geometry) -> Option<Arc<OwnedFd>> {
 ///
 /// # Source
 /// `packet_set_ring`, net/packet/af_packet.c: it calls `synchronize_net`, also to free a ring that is not there.
-pub(crate) fn wait_for_cpus(spare: BorrowedFd<'_>) -> io::Result<()> {
+fn wait_for_cpus(spare: BorrowedFd<'_>) -> io::Result<()> {
     set_option(spare, SOL_PACKET, PACKET_RX_RING, &TpacketReq::default())
+}
+
+/// Has the sockets of rings reject everything, and waits through `spare` until no CPU is putting a packet into them. Then sets their
+/// flags, which say that they are at rest.
+pub(crate) fn finish(
+    rings: &[(BorrowedFd<'_>, &AtomicBool)],
+    spare: BorrowedFd<'_>,
+) -> io::Result<()> {
+    for (socket, _) in rings {
+        attach_classic(*socket, &filter::nothing())?;
+    }
+    wait_for_cpus(spare)?;
+    for (_, is_at_rest) in rings {
+        // Release pairs with the load in `PacketRing::left_in_open_block`.
+        is_at_rest.store(true, Ordering::Release);
+    }
+    Ok(())
 }
 
 /// Sets `is_at_rest` of a ring that another one has replaced, and has its `socket` reject everything. No CPU delivers packets to

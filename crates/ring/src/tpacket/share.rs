@@ -2,7 +2,7 @@
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use abi::bpf::set_fanout_program;
@@ -206,6 +206,24 @@ impl RingShare {
         };
         let gives_up = members.failed_calls > FREE_CALLS;
         is_free && (!has_failed || gives_up)
+    }
+
+    /// Ends the flow into all rings, which no others are to replace, as
+    /// [`HandoverGroup::put_to_rest`](crate::HandoverGroup::put_to_rest) does. Waits once for the CPUs; further calls return at once.
+    pub fn put_to_rest(&self) {
+        let members = self.members();
+        let rings = &members.sockets[members.base..members.base + members.options.rings];
+        let flows = |member: &&Member| !member.is_at_rest.load(Ordering::Relaxed);
+        let rings: Vec<_> = rings.iter().filter(flows).collect();
+        let Some(spare) = rings.iter().find_map(|member| member.spare.as_ref()) else {
+            return;
+        };
+        let sockets = rings.iter();
+        let sockets: Vec<_> = sockets
+            .map(|member| (member.socket.as_fd(), &*member.is_at_rest))
+            .collect();
+        // If it fails, the timers hand the packets over.
+        let _ = setup::finish(&sockets, spare.as_fd());
     }
 
     fn members(&self) -> MutexGuard<'_, Members> {

@@ -167,11 +167,18 @@ impl Controller {
         if self.is_settling() {
             return Err(RingOpenError::Busy { link }.into());
         }
-        for member in &mut self.members {
-            member.interfaces[place].hand_over = None;
-        }
+        self.release(place);
         self.add_steps(std::iter::repeat_with(|| Step::Remove(place)));
         Ok(())
+    }
+
+    /// Lets go of what replaces the rings of the interface at `place`, which leave.
+    fn release(&mut self, place: usize) {
+        for member in &mut self.members {
+            if let Some(Ok(mut hand_over)) = member.interfaces[place].hand_over.take() {
+                hand_over.put_to_rest();
+            }
+        }
     }
 
     /// The options of interfaces that are opened from now on.
@@ -214,9 +221,7 @@ impl Controller {
                 let next: Vec<_> = parts.iter().map(|part| part.interface.filter()).collect();
                 hand_over_counting(&before, &next, mode == Mode::Drop);
             }
-            for member in &mut self.members {
-                member.interfaces[place].hand_over = None;
-            }
+            self.release(place);
             self.append(&mut parts, mode);
             self.opener.exchanged(&parts);
             let parts = parts.into_iter();

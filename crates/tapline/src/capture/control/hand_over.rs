@@ -129,6 +129,9 @@ pub trait HandOver: Send {
         true
     }
 
+    /// Ends the flow into the newest rings if that lets the reader have the packets of their last blocks at once. They are to leave.
+    fn put_to_rest(&mut self) {}
+
     /// Several readers share its rings from now on, so that no other rings can take over.
     fn share(&mut self) {}
 

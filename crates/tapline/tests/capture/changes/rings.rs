@@ -5,7 +5,7 @@ use crate::support::changes;
 use std::io::ErrorKind;
 use std::time::Duration;
 
-use crate::support::changes::{Numbers, batch, change, open, send_during, set};
+use crate::support::changes::{Numbers, batch, change, open, send_during, set, until_delivered};
 use crate::support::{
     Teller, Told, Witness, assert_account, frames, options, run_open, send, until_reported,
 };
@@ -173,6 +173,40 @@ fn the_buffer_of_an_af_xdp_socket_stays_and_its_delivery_changes() {
     });
     assert_account(&outcome.account, 9, 0, 0);
     assert_eq!(teller.taken, 9);
+}
+
+/// The timer of its block would hand them over after the deadline of the test.
+#[test]
+fn the_packets_of_an_interface_that_leaves_are_delivered_at_once() {
+    let [left, right] = Net::new().pair();
+    for line in [
+        "link add away0 type veth peer name away1",
+        "link set away0 up",
+        "link set away1 up",
+    ] {
+        right.ip(line);
+    }
+    let mut witness = Witness::on(&right);
+    let options = options(&right, Backend::PacketV3)
+        .direction(DirectionFilter::In)
+        .with_filter(Some(support::expression("ether proto 0x88b5")))
+        .delivery(batch(usize::MAX, 65_000));
+    let (mut capture, control) = open(&right, options);
+    let live = capture.live();
+    let mut numbers = Numbers::default();
+    let (outcome, ()) = run_open(capture, &mut numbers, |stopper| {
+        control.add_interface("away0").expect("it joins");
+        send(&left, &frames(0, 10));
+        witness.until(10);
+        assert_eq!(live.delivered().0, 0);
+        let name = right.interface().name.to_string();
+        control.remove_interface(name).expect("it leaves");
+        until_delivered(&live, 10);
+        control.wait();
+        stopper.stop();
+    });
+    assert_account(&outcome.links[0].account, 10, 0, 0);
+    assert!(numbers.0.into_iter().eq(0..10));
 }
 
 /// Until the reader follows, a packet ring and an XDP program both see what the program passes.

@@ -139,6 +139,13 @@ impl HandOver for PacketHandOver {
         }
     }
 
+    fn put_to_rest(&mut self) {
+        match &self.group {
+            Group::Alone(group) => group.put_to_rest(),
+            Group::Shared(part) => part.share.put_to_rest(),
+        }
+    }
+
     fn link(&self) -> &str {
         &self.link
     }
