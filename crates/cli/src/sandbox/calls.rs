@@ -167,9 +167,10 @@ const READER: &[c_long] = &[
     libc::SYS_setsockopt,
 ];
 
-/// Several readers, and the recorder: threads on their CPUs, which wake each other. What several readers have encoded is written
-/// from where it is.
+/// Readers on CPUs of their own, and the recorder: threads that wake each other. A single one waits for two stops. What several
+/// readers have encoded is written from where it is.
 const READERS: &[c_long] = &[
+    libc::SYS_epoll_create1,
     libc::SYS_eventfd2,
     libc::SYS_sched_setaffinity,
     libc::SYS_writev,

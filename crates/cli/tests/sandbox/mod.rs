@@ -228,6 +228,7 @@ fn captures_make_the_calls_of_their_list() {
             ),
             &format!("capture -i lo -w DIR/link/a.pcapng --index --rotate-packets 3 icmp {PINGS}"),
             &format!("capture -i lo -w DIR/a.pcapng.zst --queues 2 {PINGS}"),
+            &format!("capture -i lo -w DIR/f.pcapng --queues 1 {PINGS}"),
             "capture -i lo -w DIR/e.pcapng --queues 2 -- ping -q -f -c 2000 -s 1000 127.0.0.1",
             &format!(
                 "capture -i lo -w DIR/b.pcapng --record 1MiB --trigger icmp --after 10ms {PINGS}"

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use super::files::{COUNT, assert_complete, has_run, seen, send_from_both, start, stop_any};
+use super::files::{COUNT, assert_complete, has_run, seen, send_from_both, start, stop, stop_any};
 use crate::support::run::{command, spawn};
 use crate::support::{number, text};
 
@@ -91,4 +91,33 @@ fn flags_that_several_readers_do_not_suit_have_one() {
     let summary = running.stop().done();
     assert_eq!(choice(&summary.0), ("flag", None));
     assert_eq!(number(&summary.0, "received"), 0);
+}
+
+/// The thread that writes the file reads the ring, on the CPU of the flag: there is no other one, and nothing to merge.
+#[test]
+fn a_single_reader_is_the_thread_that_writes() {
+    if has_run() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    for line in ["", "--mode drop", "--mode drop -s 128"] {
+        let file = text(&folder.path().join("file.pcapng"));
+        let flags = format!("--queues 1 --cpus 1 --direction in -w {file} {line}");
+        let (mut running, begun) = start(&folder, &flags);
+        assert_eq!(begun["readers"], json!([{"queue": null, "cpu": 1}]));
+        send_from_both();
+        running.event(|event| event["event"] == "stats" && number(event, "delivered") > 0);
+        let process = format!("/proc/{}", running.pid().as_raw_nonzero());
+        let status = fs::read_to_string(format!("{process}/status")).expect("a status");
+        assert!(status.contains("\nCpus_allowed_list:\t1\n"), "{status}");
+        for thread in fs::read_dir(format!("{process}/task")).expect("threads") {
+            let name = fs::read_to_string(thread.expect("a thread").path().join("comm"));
+            assert_ne!(name.expect("a name"), "reader-0\n");
+        }
+        let summary = stop(running, 2 * COUNT);
+        assert_eq!(summary.number("delivered"), 2 * COUNT, "{}", summary.0);
+        assert_eq!(summary.number("written"), 2 * COUNT);
+        assert!(summary.0["merge"].is_null());
+        assert_complete(&seen(&file), false);
+    }
 }

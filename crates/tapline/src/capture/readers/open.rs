@@ -94,7 +94,7 @@ fn open_shared(
 ) -> Result<Vec<Engine>, CaptureError> {
     let readers = NonZeroUsize::new(rings.len()).unwrap_or(NonZeroUsize::MIN);
     options.buffer_bytes /= readers;
-    if is_merged {
+    if is_merged && rings.len() > 1 {
         options.gather_in_kernel = options.gather_in_kernel.min(Some(MERGED_BLOCK_TIME));
     }
     let share = ShareOptions {

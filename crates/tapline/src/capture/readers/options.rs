@@ -329,6 +329,18 @@ pub fn pin(cpu: usize) {
     let _ = sched_setaffinity(None, &only);
 }
 
+/// Does `work` on `cpu` only, and lets the calling thread run again where it did before.
+pub fn on_cpu<T>(cpu: usize, work: impl FnOnce() -> T) -> T {
+    let before = sched_getaffinity(None);
+    pin(cpu);
+    let done = work();
+    if let Ok(before) = before {
+        // Those of its CPUs that were taken from the process meanwhile are left out.
+        let _ = sched_setaffinity(None, &before);
+    }
+    done
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

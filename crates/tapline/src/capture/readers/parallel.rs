@@ -29,7 +29,7 @@ use super::files::{self, ReaderFile};
 use super::interfaces::{JoinedInterfaces, SharedOpener};
 use super::merger::{Merger, MergerTimes};
 use super::open::{Opened, open_engines};
-use super::options::{OpenReader, ReaderOptions, pin};
+use super::options::{OpenReader, ReaderOptions, on_cpu, pin};
 use super::pinning::pin_irqs;
 use super::summary::{ReaderResult, of_all};
 use crate::irq::{IrqPinning, PinnedIrq};
@@ -50,7 +50,7 @@ const MAX_DELAY: Duration = Duration::from_secs(1);
 ///
 /// Packet rings share the packets of an interface by `PACKET_FANOUT`. AF_XDP sockets and memory per CPU are dealt out
 /// to the readers. Each reader filters and encodes its packets. With one file, the calling thread merges them by time
-/// stamp and writes them. It needs no lock.
+/// stamp and writes them. It needs no lock. The packets of a single reader are neither merged nor sorted.
 ///
 /// A packet is written when no reader can deliver an older one. A reader without packets says so every 50 ms. If
 /// one is held up, the others' packets wait for at most [`max_delay`](Self::max_delay), and for less if
@@ -97,7 +97,7 @@ impl ParallelCapture {
             queues,
             unread_queues,
         } = opened;
-        if engines.iter().any(Engine::has_unconverted_stamps) {
+        if engines.len() > 1 && engines.iter().any(Engine::has_unconverted_stamps) {
             return Err(CaptureError::Readers {
                 reason: "the clock of the interface cannot be read, and a silent queue tells the time of day: \
                          use --timestamp software",
@@ -250,7 +250,8 @@ impl ParallelCapture {
 
     /// Captures into the file of `consumer` until a limit, `stop`, an interface or an error ends the capture. Then
     /// writes the packets left and closes the account. [`Consumer::packet`] is not called. The readers identify packets if
-    /// the consumer [does](FileOwner::identified). The calling thread merges.
+    /// the consumer [does](FileOwner::identified). The calling thread merges. If there is a single reader, the calling thread is
+    /// that one, and calls [`Consumer::packet`].
     ///
     /// # Errors
     /// [`CaptureError::Run`] if the consumer failed or waiting did; it holds the summary.
@@ -259,6 +260,9 @@ impl ParallelCapture {
         consumer: &mut C,
         stop: &Stop,
     ) -> Result<CaptureSummary, CaptureError> {
+        if self.engines.len() == 1 {
+            return self.run_alone(consumer, stop);
+        }
         let memory_bytes = self.memory_bytes();
         self.merge_into(consumer, stop, memory_bytes)
     }
@@ -276,12 +280,41 @@ impl ParallelCapture {
         consumer: &mut C,
         stop: &Stop,
     ) -> Result<CaptureSummary, CaptureError> {
+        if self.engines.len() == 1 {
+            return self.run_alone(consumer, stop);
+        }
         let decoded = Decoded::new(consumer, self.interfaces());
         let mut decoded = decoded.map_err(|error| CaptureError::Wait {
             source: io::Error::other(error),
         })?;
         let memory_bytes = 2 * self.memory_bytes();
         self.merge_into(&mut decoded, stop, memory_bytes)
+    }
+
+    /// The calling thread is the only reader.
+    fn run_alone<C: Consumer>(
+        mut self,
+        consumer: &mut C,
+        stop: &Stop,
+    ) -> Result<CaptureSummary, CaptureError> {
+        let wait = |source| CaptureError::Wait { source };
+        let either = self.stop.or(stop).map_err(wait)?;
+        let (engine, reader) = (&mut self.engines[0], self.readers[0]);
+        engine.poller.remove_stop(&self.stop);
+        engine.poller.add_stop(&either).map_err(wait)?;
+        let mut file = ReaderFile {
+            file: consumer,
+            queue: reader.queue,
+        };
+        let summary = on_cpu(reader.cpu, || run(engine, &mut file, &either));
+        let result = ReaderResult {
+            reader,
+            summary,
+            late: 0,
+            discarded: 0,
+        };
+        let summary = of_all(vec![result], None, None, 0);
+        run_result(self.with_unread(summary))
     }
 
     fn merge_into<C: FileOwner>(
