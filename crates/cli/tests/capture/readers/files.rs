@@ -417,7 +417,7 @@ fn files_of_the_queues_merge_to_the_file_in_order() {
     let (strict, merging) = start(&folder, &format!("{flags} -w {one}"));
     let (by_queue, begun) = start(&folder, &format!("{flags} --order queue -w {several}"));
     // What is merged must not gather for long.
-    for (start, ms) in [(&merging, 32), (&begun, 100)] {
+    for (start, ms) in [(&merging, 50), (&begun, 100)] {
         let blocks = &start["interfaces"][0]["blocks"];
         assert_eq!(blocks["timer_ns"], ms * 1_000_000, "{blocks}");
     }

@@ -12,8 +12,8 @@ use super::options::{PacketReaders, ReaderOptions, check_up};
 use crate::steering::DeviceSettingsGuard;
 
 /// Longest time for which the kernel gathers packets for one of several readers whose packets are merged. The merger waits as long for
-/// a reader without packets, with those of the others in memory. With pauses of 1.2 s, the ring has 64 blocks.
-const MERGED_BLOCK_TIME: Duration = Duration::from_millis(32);
+/// a reader without packets, with those of the others in memory. With pauses of 1.2 s, the ring has 32 blocks.
+const MERGED_BLOCK_TIME: Duration = Duration::from_millis(50);
 
 /// What [`open_engines`] opens.
 pub struct Opened {
