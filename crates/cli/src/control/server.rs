@@ -287,10 +287,17 @@ impl Server {
                 what
             }
             Setting::Mode { interface, mode } => {
-                told(control.set_mode(interface.clone(), parse_mode(mode)?))?;
                 let of =
                     (interface.as_ref()).map_or_else(String::new, |name| format!("dev {name} "));
-                format!("set {of}mode {mode}")
+                let what = format!("set {of}mode {mode}");
+                let modes = || control.settings().map(|settings| settings.modes);
+                let before = modes();
+                let changed = told(control.set_mode(interface.clone(), parse_mode(mode)?));
+                if changed.is_err() && modes() != before {
+                    self.complete(&format!("{what}, not of all interfaces"), peer);
+                }
+                changed?;
+                what
             }
             _ => return Err("this version does not support that".to_owned()),
         };

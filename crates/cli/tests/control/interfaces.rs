@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::support::files::column;
 use crate::support::frames::frames;
-use crate::support::run::{Running, events, run};
+use crate::support::run::{Running, events, run, spawn};
 use crate::support::{Scene, ip};
 
 /// A name that no other test has.
@@ -187,6 +187,25 @@ fn the_mode_changes_for_one_interface_and_for_all() {
     assert_eq!(delivered, [Some(60), Some(60)]);
     let numbers = column::<usize>(&scene.file("file.pcapng"), "frame.interface_id");
     assert_eq!(numbers.iter().filter(|&&number| number == 1).count(), 60);
+}
+
+/// The interfaces before the one that refuses a mode have changed.
+#[test]
+fn a_mode_that_changes_in_part_is_noted() {
+    let scene = scene();
+    let name = name("part");
+    let mut running = capture(&scene, &name, "-w file.pcapng");
+    ctl(&name, "add x0");
+    // Its program keeps others from the interface.
+    let mut other = spawn(scene.command("capture -i x0 --json --mode drop -w other.pcapng"));
+    other.ready();
+    run(&format!("ctl --name {name} set mode drop")).exit(1);
+    scene.send(&frames(10, 100));
+    running.received(10);
+    other.stop().done().conserves(0);
+    running.stop().done().conserves(10);
+    let expected = ["add x0", "set mode drop, not of all interfaces"];
+    assert_eq!(notes(&scene.file("file.pcapng")), expected);
 }
 
 /// In drop mode the stack does not see the packets.
