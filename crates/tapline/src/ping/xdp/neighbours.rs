@@ -103,8 +103,8 @@ pub(super) struct Neighbours {
     /// Neighbours whose entries were deleted here, and how often. Notifications of them are ignored until that of the last
     /// deletion: before the kernel deletes an entry, it reports it as failed (`neigh_delete`, net/core/neighbour.c).
     deleted: HashMap<IpAddr, u32>,
-    /// Those of them whose entries were in use, and so are still there, with the number of further deletions; and when the next
-    /// of these is due.
+    /// Deleted entries that were in use, and so are still there, with the number of further attempts; and when the next attempt
+    /// is due.
     remaining: HashMap<IpAddr, u8>,
     delete_again_ns: u64,
     /// The token bucket: time for a token and for all, and when it will be full.
