@@ -7,7 +7,7 @@ use crate::plan::{NeighbourPace, ProbePlan};
 
 /// Maximum probes that wait for a limit while others overtake them.
 pub(crate) const MAX_DEFERRED: usize = 1024;
-/// Number of prefix limits. Prefixes are hashed; two with the same hash share a limit.
+/// Number of prefix limits. Two prefixes may share one, but not two of the same IPv4 /8 or IPv6 /48.
 pub(crate) const PREFIX_SLOTS: usize = 1 << 16;
 
 /// A token bucket. Its fill level is kept as the time at which it will be full.
@@ -143,5 +143,33 @@ pub(crate) fn prefix_slot(address: IpAddr) -> usize {
         IpAddr::V4(address) => u64::from(address.to_bits() >> 8),
         IpAddr::V6(address) => (address.to_bits() >> 64) as u64,
     };
-    mix(prefix) as usize % PREFIX_SLOTS
+    let others = mix(prefix / PREFIX_SLOTS as u64);
+    (prefix ^ others) as usize % PREFIX_SLOTS
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+    use std::net::{Ipv4Addr, Ipv6Addr};
+
+    use super::*;
+
+    /// All 65 536 prefixes of 10.0.0.0/8, and of an IPv6 /48.
+    #[test]
+    fn the_prefixes_of_a_network_share_no_limit() {
+        let ipv4 = |number: u32| IpAddr::from(Ipv4Addr::from_bits(10 << 24 | number << 8));
+        let ipv6 = |number: u32| {
+            let prefix = 0x2001_0db8_0007_u128 << 80 | u128::from(number) << 64;
+            IpAddr::from(Ipv6Addr::from_bits(prefix))
+        };
+        let slots: HashSet<usize> = (0..65_536).map(|n| prefix_slot(ipv4(n))).collect();
+        assert_eq!(slots.len(), 65_536);
+        let slots: HashSet<usize> = (0..65_536).map(|n| prefix_slot(ipv6(n))).collect();
+        assert_eq!(slots.len(), 65_536);
+        assert_eq!(
+            prefix_slot(ipv4(7)),
+            prefix_slot([10, 0, 7, 255].into()),
+            "a /24 has one limit"
+        );
+    }
 }

@@ -104,9 +104,11 @@ pub enum PingError {
     /// The interface of [`Backend::Xdp`] was removed while the run used it.
     #[error("the interface was removed")]
     Removed,
-    /// One probe to each target was to be sent by [`Backend::Xdp`], and for a minute its interface was down, or did not reach the
-    /// targets any more.
-    #[error("the interface was down for a minute, or no route led to the targets")]
+    /// One probe to each target was to be sent by [`Backend::Xdp`], and for a minute its interface was down, did not reach the
+    /// targets any more, or none of their gateways answered.
+    #[error(
+        "for a minute, the interface was down, no route led to the targets, or no gateway answered"
+    )]
     LinkDown,
     /// A change of the targets was not accepted: the run is over (`BrokenPipe`), or too many changes wait (`WouldBlock`).
     #[error("cannot change the targets")]

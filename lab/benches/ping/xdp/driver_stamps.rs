@@ -43,7 +43,7 @@ pub const SOURCE: i16 = RECORDS_AT + 32;
 pub const CONTEXT: Reg = Reg::R6;
 const STATE: Reg = Reg::R7;
 pub const RECORD: Reg = Reg::R8;
-pub const NOW: Reg = Reg::R9;
+const NOW: Reg = Reg::R9;
 pub const END: Label = Label(0);
 
 /// Programs at the tracepoints.

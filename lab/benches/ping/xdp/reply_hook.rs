@@ -1,10 +1,11 @@
 //! A program in front of tapline's, which notes when the driver hands over each reply.
 //!
 //! ```text
-//! driver ─▶ hook: clock, record ─ tail call ─▶ tapline's program: clock
+//! driver ─▶ hook: record, clock ─ tail call ─▶ tapline's program: clock
 //! ```
 //!
-//! Its own instructions after the clock read, and the tail call, are part of what tapline reports beyond it.
+//! The tail call is part of what tapline reports beyond the hook. The hook's other instructions, before its clock read, add to the
+//! driver's part.
 
 use std::fs;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
@@ -14,9 +15,7 @@ use abi::bpf::{MapLayout, MapType, ObjectKind, open_id, update_link};
 use bpf::{Condition, Helper, Insn, Program, ProgramKind, Reg, Size};
 use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
 
-use super::driver_stamps::{
-    ARRIVED, CONTEXT, COOKIE, DriverTrace, END, NOW, RECORD, SOURCE, begin,
-};
+use super::driver_stamps::{ARRIVED, CONTEXT, COOKIE, DriverTrace, END, RECORD, SOURCE, begin};
 use crate::harness::{Running, pause};
 
 const NAME: &str = "tapline_bench";
@@ -130,11 +129,13 @@ fn code<'m>(trace: &'m DriverTrace, next: &'m abi::bpf::Map, layout: Layout) -> 
         Insn::jump_if32(Condition::NotEqual, Reg::R3, layout.kind, END),
         Insn::load(Size::Double, Reg::R3, RECORD, ARRIVED),
         Insn::jump_if(Condition::NotEqual, Reg::R3, 0, END),
-        Insn::store(Size::Double, RECORD, ARRIVED, NOW),
         Insn::load(Size::Double, Reg::R3, Reg::R1, cookie),
         Insn::store(Size::Double, RECORD, COOKIE, Reg::R3),
         Insn::load(Size::Word, Reg::R3, Reg::R1, layout.source),
         Insn::store(Size::Double, RECORD, SOURCE, Reg::R3),
+        // Last, so that this program's own time is none of tapline's.
+        Insn::Call(Helper::KtimeGetNs),
+        Insn::store(Size::Double, RECORD, ARRIVED, Reg::R0),
         Insn::Place(END),
         Insn::mov(Reg::R1, CONTEXT),
         Insn::LoadMap {

@@ -90,8 +90,8 @@ pub fn measure(rig: &Rig, tool: &Tool, report: &mut Report) {
     report.note(
         "Round trips by XDP, part by part: at sending is from tapline's stamp to xdp_redirect, where the kernel hands the request \
          to the driver. The driver's part is from the end of the poll that made the reply to the XDP hook, where the driver hands \
-         it over; it is its conversion of the reply's socket buffer, for a responder's reply only its queue. At receiving is \
-         from the hook to tapline's clock read, with the bench's program in front of tapline's. Up to 100 probes are sent before the \
+         it over; it is its conversion of the reply's socket buffer, for a responder's reply only its queue, and the bench's \
+         program in front of tapline's. At receiving is from the end of that program to tapline's clock read. Up to 100 probes are sent before the \
          hook is attached, and are left out. They find cold caches, so the 99th percentiles are those of the other probes. Beyond xdp_redirect to \
          the end of the poll, tapline reports the sum of all three.",
     );

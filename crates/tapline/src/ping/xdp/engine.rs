@@ -348,7 +348,7 @@ impl XdpEngine {
     /// Sends what is due. Returns when to continue; `None` at the end of the run.
     ///
     /// # Errors
-    /// ENODEV if the interface was removed; ENETDOWN if a sweep has waited for it, or for routes, in vain.
+    /// ENODEV if the interface was removed; ENETDOWN if a sweep has waited for it, for routes, or for a gateway in vain.
     fn round(&mut self, observe: &mut impl FnMut(PingEvent, &Prober)) -> io::Result<Option<u64>> {
         let now_ns = self.now_ns();
         self.begin(now_ns);
@@ -426,7 +426,9 @@ impl XdpEngine {
         };
         let until_ns = until_ns.min(final_ns).min(end_ns).min(upkeep_ns);
         let now_ns = self.now_ns();
-        let idle = if self.link.outage.is_held() {
+        let idle = if self.link.outage.lacks_gateway() {
+            Idle::Neighbours
+        } else if self.link.outage.is_held() {
             Idle::Interface
         } else if self.has_full_queue() {
             Idle::Neighbours

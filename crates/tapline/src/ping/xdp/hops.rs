@@ -62,6 +62,8 @@ pub(super) struct NextHops {
     lent: Vec<(MacAddress, IpAddr)>,
     /// Whether the interface reaches a target, of those that were assigned since routes have changed.
     reaches_some: bool,
+    /// Whether one of these is on-link.
+    has_on_link: bool,
     /// Whether on-link targets are so few that their entries may stay in the kernel's table.
     keeps_on_link: bool,
     /// A hop that was resolved when somebody asked for one.
@@ -89,6 +91,7 @@ impl NextHops {
             is_single,
             lent: Vec::new(),
             reaches_some: false,
+            has_on_link: false,
             keeps_on_link: true,
             resolved: 0,
             has_unconfirmed: false,
@@ -145,6 +148,7 @@ impl NextHops {
             };
             self.hops.change(set(target, hop), hop);
         }
+        self.has_on_link |= on_link > 0;
         on_link
     }
 
@@ -233,6 +237,11 @@ impl NextHops {
             self.resolved = found as u32;
         }
         true
+    }
+
+    /// Whether no target is on-link, of those that were assigned since routes have changed, and no gateway is known.
+    pub fn lacks_gateway(&mut self) -> bool {
+        !self.has_on_link && !self.has_resolved()
     }
 
     /// The MAC address of the hop, and the source of the requests by it.
@@ -398,7 +407,7 @@ impl NextHops {
     /// Looks up again the routes that may have changed, of the targets that are [assigned](Self::assign) from now on. Returns
     /// when this is to be repeated, as [`Routes::forget`].
     pub fn forget_routes(&mut self, now_ns: u64) -> Option<u64> {
-        self.reaches_some = false;
+        (self.reaches_some, self.has_on_link) = (false, false);
         self.routes.forget(now_ns)
     }
 

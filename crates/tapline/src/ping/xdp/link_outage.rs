@@ -2,7 +2,7 @@
 //!
 //! A sweep waits as a whole, also if only its routes are gone: probes that were due meanwhile would count as not sent, and no run
 //! would send them again. In other runs each probe waits for a few seconds, as for an unresolved neighbour, so that a short outage
-//! of the interface costs none.
+//! of the interface costs none. A sweep also waits while none of its gateways answers.
 
 /// Maximum time that a sweep waits.
 const MAX_HOLD_NS: u64 = 60_000_000_000;
@@ -17,6 +17,8 @@ pub(super) struct LinkOutage {
     is_up: bool,
     /// Since when a sweep waits.
     since_ns: Option<u64>,
+    /// Whether it waits for a gateway.
+    lacks_gateway: bool,
     recovers_until_ns: u64,
 }
 
@@ -27,6 +29,7 @@ impl LinkOutage {
             is_single,
             is_up: true,
             since_ns: None,
+            lacks_gateway: false,
             recovers_until_ns: 0,
         }
     }
@@ -39,6 +42,24 @@ impl LinkOutage {
         if self.is_up {
             self.recovers_until_ns = now_ns + MAX_RECOVERY_NS;
         }
+    }
+
+    /// Notes that no gateway of a sweep answers, which reaches its targets by gateways only.
+    pub fn note_lost_gateway(&mut self, now_ns: u64) {
+        self.since_ns.get_or_insert(now_ns);
+        self.lacks_gateway = true;
+    }
+
+    /// Notes that a gateway has answered.
+    pub fn note_gateway(&mut self) {
+        if std::mem::take(&mut self.lacks_gateway) && self.is_up {
+            self.since_ns = None;
+        }
+    }
+
+    /// Whether a sweep waits for a gateway.
+    pub fn lacks_gateway(&self) -> bool {
+        self.lacks_gateway
     }
 
     /// Notes whether the interface is up. Returns whether it has come up.
@@ -73,7 +94,8 @@ impl LinkOutage {
 
     /// Whether the kernel is not asked for neighbours: the interface is down, and probes wait for it.
     pub fn pauses_neighbours(&self, now_ns: u64) -> bool {
-        self.is_held() || (self.is_down() && self.is_recovering(now_ns))
+        let waits_for_link = self.is_held() && (self.is_down() || !self.lacks_gateway);
+        waits_for_link || (self.is_down() && self.is_recovering(now_ns))
     }
 
     /// When probes without a route stop waiting.
@@ -82,9 +104,10 @@ impl LinkOutage {
     }
 
     /// Notes that all routes were looked up after the last change. Ends the wait of a sweep if the interface is up and leads to
-    /// targets (`reaches_some`). Other routes may follow.
+    /// targets (`reaches_some`), perhaps by another gateway. Other routes may follow.
     pub fn routes_known(&mut self, reaches_some: bool, now_ns: u64) {
         if self.is_up && reaches_some && self.since_ns.take().is_some() {
+            self.lacks_gateway = false;
             self.recovers_until_ns = now_ns + MAX_RECOVERY_NS;
         }
     }
@@ -128,6 +151,34 @@ mod tests {
         assert!(outage.is_held() && !outage.is_down());
         outage.routes_known(true, 13);
         assert!(!outage.is_held());
+    }
+
+    /// Meanwhile the kernel is asked for the gateway, unless the interface is down.
+    #[test]
+    fn a_sweep_waits_for_a_gateway() {
+        let mut outage = LinkOutage::new(true);
+        outage.note_gateway();
+        assert!(!outage.is_held());
+        outage.note_lost_gateway(5);
+        outage.note_lost_gateway(6);
+        assert!(outage.is_held() && outage.lacks_gateway());
+        assert!(!outage.pauses_neighbours(7));
+        assert_eq!(outage.end_ns(), 60_000_000_005);
+        outage.note_gateway();
+        assert_eq!((outage.is_held(), outage.end_ns()), (false, u64::MAX));
+        // The interface goes down meanwhile.
+        outage.note_lost_gateway(8);
+        outage.set_up(false, 9);
+        assert!(outage.pauses_neighbours(9_000_000_000));
+        outage.note_gateway();
+        assert!(outage.is_held() && !outage.lacks_gateway());
+        outage.set_up(true, 10_000_000_000);
+        outage.routes_known(true, 10_000_000_000);
+        assert!(!outage.is_held());
+        // Another route leads to another gateway.
+        outage.note_lost_gateway(11_000_000_000);
+        outage.routes_known(true, 12_000_000_000);
+        assert!(!outage.is_held() && !outage.lacks_gateway());
     }
 
     #[test]

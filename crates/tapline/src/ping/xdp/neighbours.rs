@@ -17,9 +17,12 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::net::IpAddr;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::time::Duration;
 
 use netlink::{Event, IfIndex, MacAddress, Neigh, NeighState, Netlink, NetlinkError, Watch};
 use probe::NeighbourPace;
+
+use crate::wait::wait;
 
 /// Neighbours that the kernel looks for at a time, at most, whatever the pace.
 pub(super) const MAX_ASKED: usize = 4096;
@@ -37,6 +40,11 @@ const MAX_FULL_NS: u64 = 5_000_000_000;
 const TURN_NS: u64 = 250_000_000;
 const MAX_TURNS: u8 = 2;
 const SOLICITATIONS: u64 = 3;
+/// Pause before an entry is deleted again that was in use, and how often that is repeated.
+const DELETE_PAUSE_NS: u64 = 1_000_000;
+const MAX_DELETIONS: u8 = 100;
+/// The same at the end of a run.
+const DELETE_PAUSE: Duration = Duration::from_micros(50);
 
 /// What has become known of a neighbour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,6 +103,10 @@ pub(super) struct Neighbours {
     /// Neighbours whose entries were deleted here, and how often. Notifications of them are ignored until that of the last
     /// deletion: before the kernel deletes an entry, it reports it as failed (`neigh_delete`, net/core/neighbour.c).
     deleted: HashMap<IpAddr, u32>,
+    /// Deleted entries that were in use, and so are still there, with the number of further attempts; and when the next attempt
+    /// is due.
+    remaining: HashMap<IpAddr, u8>,
+    delete_again_ns: u64,
     /// The token bucket: time for a token and for all, and when it will be full.
     each_ns: u64,
     burst_ns: u64,
@@ -124,6 +136,8 @@ impl Neighbours {
             turns: VecDeque::new(),
             has_turns,
             deleted: HashMap::new(),
+            remaining: HashMap::new(),
+            delete_again_ns: 0,
             each_ns: pace.time_ns / u64::from(pace.most.max(1)),
             burst_ns: pace.time_ns,
             full_ns: 0,
@@ -183,6 +197,7 @@ impl Neighbours {
             }
         }
         self.give_up(now_ns, &mut update);
+        self.delete_remaining(now_ns);
         self.forget_settled_turns();
         for _ in 0..ASKED_AT_ONCE {
             if is_held {
@@ -198,7 +213,9 @@ impl Neighbours {
                 break;
             };
             self.queued.remove(&request.address);
-            if !self.asked.contains_key(&request.address) {
+            if self.remaining.contains_key(&request.address) {
+                self.put_back(request);
+            } else if !self.asked.contains_key(&request.address) {
                 self.ask(request, now_ns, &mut update);
             }
         }
@@ -257,6 +274,7 @@ impl Neighbours {
         }
         let oldest = self.order.front();
         let expiry_ns = oldest.map_or(u64::MAX, |(at_ns, _)| at_ns + MAX_WAIT_NS);
+        let expiry_ns = expiry_ns.min(self.next_deletion_ns());
         if is_held {
             return expiry_ns;
         }
@@ -361,6 +379,45 @@ impl Neighbours {
         // The kernel may have deleted it before.
         if self.netlink.del(&Neigh::on(self.link, address)).is_ok() {
             *self.deleted.entry(address).or_default() += 1;
+            if self.remains(address) {
+                self.remaining.insert(address, 0);
+            }
+        }
+    }
+
+    /// Whether an entry is still there that was deleted. The kernel keeps one that is in use, without an error
+    /// (`neigh_remove_one`, net/core/neighbour.c). It uses one itself while it reports that nobody answers, or who does.
+    fn remains(&mut self, address: IpAddr) -> bool {
+        let found = self.netlink.get(&Neigh::on(self.link, address));
+        found.is_ok_and(|found| found.state == Some(NeighState::Failed))
+    }
+
+    /// Deletes entries again that were in use.
+    fn delete_remaining(&mut self, now_ns: u64) {
+        if now_ns < self.next_deletion_ns() {
+            return;
+        }
+        self.delete_again_ns = now_ns.saturating_add(DELETE_PAUSE_NS);
+        for (address, deletions) in std::mem::take(&mut self.remaining) {
+            // The kernel reports the deletion of each entry once: this one is counted.
+            let is_found = self.netlink.del(&Neigh::on(self.link, address)).is_ok();
+            if !is_found || !self.remains(address) {
+                continue;
+            }
+            if deletions < MAX_DELETIONS {
+                self.remaining.insert(address, deletions + 1);
+            } else {
+                // A driver may use it for long. It is not deleted, and its notifications count again.
+                self.note_deletion(address);
+            }
+        }
+    }
+
+    fn next_deletion_ns(&self) -> u64 {
+        if self.remaining.is_empty() {
+            u64::MAX
+        } else {
+            self.delete_again_ns
         }
     }
 
@@ -454,6 +511,11 @@ impl Drop for Neighbours {
         let asked = std::mem::take(&mut self.asked).into_iter();
         for (address, _) in asked.filter(|(_, asked)| asked.is_deleted) {
             self.delete(address);
+        }
+        while !self.remaining.is_empty() {
+            self.delete_remaining(u64::MAX);
+            // A signal only shortens the pause.
+            let _ = wait(&mut [], DELETE_PAUSE);
         }
     }
 }

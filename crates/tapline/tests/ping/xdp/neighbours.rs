@@ -297,6 +297,46 @@ fn a_sweep_keeps_a_gateway_that_the_kernel_gives_up() {
     assert_eq!(echoes_answered(&right)[0], TARGETS);
 }
 
+/// At the start, the gateway does not answer until the kernel has given it up twice. No probe is refused. Compared with the
+/// requests that the kernel of the other end counts.
+#[test]
+fn a_sweep_waits_for_its_gateway() {
+    const TARGETS: u64 = 2000;
+    let [left, right] = resolving_pair();
+    let _pass = pass_all(&right);
+    hurry(&left);
+    left.ip("route add 10.64.0.0/16 via 10.1.0.2");
+    right.ip("route add local 10.64.0.0/16 dev lo");
+    // 8: it answers for none of its addresses.
+    let answer = |ignored: &str| right.set_sysctl("ipv4/conf/right0/arp_ignore", ignored);
+    answer("8");
+    let gateway: IpAddr = "10.1.0.2".parse().expect("an address");
+    let mut watch = left.run(|| Watch::open(Neigh::new())).expect("a watch");
+    let mut options = xdp(1);
+    options.rate_pps = Some(5000);
+    let mut failures = 0;
+    let ping = open(&left, &options, "10.64.0.0-10.64.7.207");
+    let summary = complete(ping, |_, statistics| {
+        while let Some(event) = watch.try_next().expect("an event") {
+            let (Event::Added(entry) | Event::Changed { after: entry, .. }) = event else {
+                continue;
+            };
+            if entry.state == Some(NeighState::Failed) && entry.dst == Some(gateway) {
+                assert!(failures >= 2 || statistics.total().sent == 0, "{failures}");
+                failures += 1;
+                if failures == 2 {
+                    answer("0");
+                }
+            }
+        }
+    });
+    assert!(failures >= 2, "{summary}");
+    let total = summary.statistics.total();
+    assert_eq!((total.sent, total.local_drops), (TARGETS, 0), "{summary}");
+    assert_eq!(total.received, TARGETS, "{summary}");
+    assert_eq!(echoes_answered(&right)[0], TARGETS);
+}
+
 /// Nobody has either address. The kernel gives up the one that stays again and again, and does not hear of the other one.
 #[test]
 fn nobody_asks_for_a_target_that_was_removed() {

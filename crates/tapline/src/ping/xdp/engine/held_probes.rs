@@ -174,6 +174,11 @@ impl XdpEngine {
         );
         let mut answers = std::mem::take(&mut self.answers);
         for (neighbour, answer) in answers.drain(..) {
+            // It may be another neighbour's.
+            let waits_for_gateway = self.link.outage.lacks_gateway();
+            if waits_for_gateway && answer.is_ok() && !self.hops.lacks_gateway() {
+                self.link.outage.note_gateway();
+            }
             for probe in self.waiting.take(neighbour) {
                 match answer {
                     Ok(mac) => {
@@ -189,12 +194,20 @@ impl XdpEngine {
                     }
                     // Nobody could answer.
                     Err(_) if is_held => self.prober.requeue(probe),
+                    // The sweep waits as soon as it is issued again.
+                    Err(_) if self.lacks_gateway() => self.prober.requeue(probe),
                     Err(_) if self.has_other_way(probe, neighbour) => self.prober.requeue(probe),
                     Err(error) => self.refuse_held(probe, error, now_ns, observe),
                 }
             }
         }
         self.answers = answers;
+    }
+
+    /// Whether a sweep reaches its targets by gateways only, of which none is known. A probe to a single target is refused then.
+    pub(super) fn lacks_gateway(&mut self) -> bool {
+        let is_sweep = self.is_single && self.prober.targets().len() > 1;
+        is_sweep && self.hops.lacks_gateway()
     }
 
     /// Whether a probe that has waited for `neighbour` leaves by another one: routes have changed.

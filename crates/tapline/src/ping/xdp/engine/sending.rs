@@ -65,6 +65,13 @@ impl XdpEngine {
             {
                 return self.wait_for_link(probe, now_ns, observe);
             }
+            // The gateway has failed to answer. Probes that are refused meanwhile would stay so.
+            NextHopState::Unreachable(libc::EHOSTUNREACH | libc::ENOBUFS)
+                if self.lacks_gateway() =>
+            {
+                self.link.outage.note_lost_gateway(now_ns);
+                return self.put_back(probe);
+            }
             NextHopState::Unreachable(error) => {
                 self.rate.took(now_ns);
                 return self.refuse(probe, SendFailure::Refused, error, now_ns, observe);
