@@ -24,9 +24,9 @@
  * same handle returns TAPLINE_STATUS_IN_USE. Functions that say `Threads: any` may be called at any time from any
  * number of threads, also while another thread is in a call with the same handle. Functions that open or create
  * something are among them.
- * The functions are not for signal handlers, and not for the child of a fork without exec. A thread in a call must not be
- * cancelled (pthread_cancel(3)): the stop functions end calls that wait. Threads that the library starts block all signals but
- * those of faults, so that signals go to threads of the program.
+ * The functions are not for signal handlers, and not for the child of a fork without exec. A thread in a call is cancelled
+ * (pthread_cancel(3)) when the call has returned: the stop functions end calls that wait. Threads that the library starts block
+ * all signals but those of faults, so that signals go to threads of the program.
  *
  * Option structs. The first field is the size of the struct, as the caller knows it: `{.size = sizeof(options)}`.
  * All other fields have their defaults if they are zero. A null pointer means defaults only. A library that is

@@ -1,6 +1,7 @@
-//! No panic crosses the border to C.
+//! No panic crosses the border to C, and no thread ends on the other side of it.
 
 use std::cell::{Cell, RefCell};
+use std::ffi::c_int;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Once;
 
@@ -19,18 +20,36 @@ pub fn guard_value<R>(otherwise: R, body: impl FnOnce() -> R) -> R {
     catch(body).unwrap_or(otherwise)
 }
 
-/// Runs `body`. Returns the text and the place of a panic.
+/// Runs `body`. Returns the text and the place of a panic. `pthread_cancel` of this thread takes effect afterwards: the frames
+/// of Rust code cannot be unwound at any system call.
 pub fn catch<R>(body: impl FnOnce() -> R) -> Result<R, String> {
     record_panics();
     let outer = IS_INSIDE.replace(true);
+    let cancellation = set_cancellation(CANCELLATION_DISABLED);
     let result = panic::catch_unwind(AssertUnwindSafe(|| {
         #[cfg(test)]
         provoked::defect();
         body()
     }));
+    set_cancellation(cancellation);
     IS_INSIDE.set(outer);
     // A thread that ends has no text any more.
     result.map_err(|_| PANIC.try_with(RefCell::take).unwrap_or_default())
+}
+
+/// `PTHREAD_CANCEL_DISABLE` of glibc.
+const CANCELLATION_DISABLED: c_int = 1;
+
+/// Sets whether this thread can be cancelled. Returns the previous setting.
+fn set_cancellation(state: c_int) -> c_int {
+    // Outside of a function it would be part of the generated header.
+    unsafe extern "C" {
+        fn pthread_setcancelstate(state: c_int, old: *mut c_int) -> c_int;
+    }
+    let mut old = 0;
+    // SAFETY: a place for the previous state, which lives.
+    unsafe { pthread_setcancelstate(state, &raw mut old) };
+    old
 }
 
 /// Has panics inside a call recorded instead of printed. The library has a standard library of its own, so the hook is

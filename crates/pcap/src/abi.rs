@@ -132,5 +132,6 @@ pub struct pcap_addr {
     pub dstaddr: *mut libc::sockaddr,
 }
 
-/// The caller's function for packets.
-pub type pcap_handler = unsafe extern "C" fn(*mut c_uchar, *const pcap_pkthdr, *const c_uchar);
+/// The caller's function for packets. Its exceptions pass to the caller.
+pub type pcap_handler =
+    unsafe extern "C-unwind" fn(*mut c_uchar, *const pcap_pkthdr, *const c_uchar);

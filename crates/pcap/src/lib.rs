@@ -7,7 +7,7 @@
 //! |---|---|
 //! | `abi` | structs and numbers that programs were compiled with |
 //! | `handle`, `settings`, `packet` | `pcap_t`, what opens it, packets |
-//! | `guard`, `text`, `stream`, `wake` | panics, strings, `FILE`s, `pcap_breakloop` |
+//! | `guard`, `cancel`, `text`, `stream`, `wake` | panics, `pthread_cancel`, strings, `FILE`s, `pcap_breakloop` |
 //! | `activate`, `files` | opening interfaces and files |
 //! | `adapter` | its time stamps and the size of its packets |
 //! | `live`, `any`, `offline` | where packets come from; `cooked`: their header on `any`; `file_header`: that of a pcap file |
@@ -29,6 +29,7 @@ mod account;
 mod activate;
 mod adapter;
 mod any;
+mod cancel;
 mod compile;
 mod cooked;
 mod datalinks;

@@ -1,5 +1,6 @@
 //! Reading: `pcap_loop`, `pcap_dispatch`, `pcap_next` and what they wait for.
 
+use std::cell::OnceCell;
 use std::ffi::{c_char, c_int, c_uchar};
 use std::io;
 use std::os::fd::RawFd;
@@ -7,13 +8,25 @@ use std::ptr;
 use std::time::{Duration, Instant};
 
 use crate::abi::{ERROR, ERROR_BREAK, pcap_handler, pcap_pkthdr};
-use crate::guard::guard_with;
+use crate::cancel::without_cancellation;
+use crate::guard::{catch, guard_with, inside};
 use crate::handle::{Source, State, pcap_t, reporting, state, wake};
 use crate::packet::Ready;
 use crate::text::refuse;
 use crate::wake::Wake;
 
+unsafe extern "C-unwind" {
+    /// ppoll(2), where `pthread_cancel` may end the thread.
+    fn ppoll(
+        descriptors: *mut libc::pollfd,
+        count: libc::nfds_t,
+        time: *const libc::timespec,
+        mask: *const libc::sigset_t,
+    ) -> c_int;
+}
+
 /// How one reading ended.
+#[derive(Clone, Copy)]
 enum Ended {
     /// With this many packets.
     Packets(c_int),
@@ -24,6 +37,23 @@ enum Ended {
     /// With this status. The error text is in the handle.
     Failed(c_int),
 }
+
+/// What a reading does next. Nothing here has a destructor: while the function of the program runs, or the thread sleeps, an
+/// exception or the end of the thread may take the frames away.
+#[derive(Clone, Copy)]
+enum Step {
+    /// Passes a packet on.
+    Deliver(pcap_pkthdr, *const u8),
+    /// Looks again.
+    Again,
+    /// Sleeps, and looks again.
+    Sleep(Sleep),
+    /// Ends.
+    End(Ended),
+}
+
+/// After a panic.
+const FAILED: Step = Step::End(Ended::Failed(ERROR));
 
 /// Calls `deliver` with at most `most` packets (all that are ready, if it is not positive). Waits for the first one.
 ///
@@ -38,12 +68,14 @@ unsafe fn read(
     let Some(wake) = (unsafe { wake(handle) }) else {
         return Ended::Failed(ERROR);
     };
-    // SAFETY: promised by the caller; the reference ends here.
-    if let Some(status) = unsafe { state(handle) }.and_then(State::unreadable) {
+    // SAFETY: promised by the caller.
+    let refused = unsafe { with_state(handle, Some(ERROR), State::unreadable) };
+    if let Some(status) = refused {
         return Ended::Failed(status);
     }
     let mut packets = 0;
-    let mut until = None;
+    let until = OnceCell::new();
+    let mut slept = None;
     loop {
         if wake.is_requested() {
             if packets > 0 {
@@ -53,68 +85,94 @@ unsafe fn read(
             wake.take();
             return Ended::Break;
         }
-        // SAFETY: promised by the caller; the reference ends before `deliver` runs.
-        let Some(state) = (unsafe { state(handle) }) else {
-            return Ended::Failed(ERROR);
-        };
         // Most calls find a packet here.
-        let next = match &mut state.source {
-            Source::Live(live) => live.next_in_batch(),
-            _ => None,
-        };
-        let ready = match next {
-            Some(packet) => Ok(Ready::Packet(packet)),
-            None => state.ready(),
-        };
-        match ready {
-            Ok(Ready::Packet(packet)) => {
-                let header = state.header_of(&packet);
-                deliver(header, packet.data);
+        // SAFETY: promised by the caller.
+        let at_hand = unsafe { with_state(handle, Some(FAILED), next_in_batch) };
+        let step = at_hand.unwrap_or_else(|| {
+            let find = |state: &mut State| find(state, wake, packets, &until, slept.take());
+            // SAFETY: promised by the caller.
+            without_cancellation(|| unsafe { with_state(handle, FAILED, find) })
+        });
+        match step {
+            Step::Deliver(header, data) => {
+                deliver(header, data);
                 packets += 1;
                 if packets == most || packets == c_int::MAX {
                     return Ended::Packets(packets);
                 }
             }
-            Ok(Ready::Nothing) if packets > 0 || state.is_nonblocking => {
-                return Ended::Packets(packets);
-            }
-            Ok(Ready::Refused) if packets > 0 => return Ended::Packets(packets),
-            Ok(found @ (Ready::Nothing | Ready::Refused)) => {
-                let timeout = timeout(state);
-                let until = *until.get_or_insert_with(|| timeout.map(|time| Instant::now() + time));
-                // Packets that are refused do not keep the call from ending.
-                if until.is_some_and(|until| Instant::now() >= until) {
-                    return Ended::Packets(0);
-                }
-                if matches!(found, Ready::Refused) {
-                    continue;
-                }
-                let batch_time = match &mut state.source {
-                    Source::Live(live) => live.batch_time(),
-                    _ => None,
-                };
-                let waited = match batch_time {
-                    Some(time) => sleep_while_queued(wake, time, until),
-                    None => wait(state, wake, until),
-                };
-                match waited {
-                    Ok(true) => {}
-                    Ok(false) => return Ended::Packets(0),
-                    Err(error) => {
-                        let text = format!("can't wait for packets: {error}");
-                        return Ended::Failed(state.fail(ERROR, &text));
-                    }
-                }
-            }
-            Ok(Ready::End) => return Ended::End(packets),
-            Err(message) => {
-                if packets > 0 && state.is_live() {
-                    // The next call finds the same.
-                    return Ended::Packets(packets);
-                }
-                return Ended::Failed(state.fail(ERROR, &message));
-            }
+            Step::Again => {}
+            Step::Sleep(sleep) => slept = Some(sleep.run()),
+            Step::End(ended) => return ended,
         }
+    }
+}
+
+/// Calls `body` with the state of a handle; the reference ends with it. `failed` is the result if the handle is null, and after
+/// a panic, of which the handle then has an error text.
+///
+/// # Safety
+/// As [`read`].
+#[inline]
+unsafe fn with_state<R: Copy>(
+    handle: *mut pcap_t,
+    failed: R,
+    body: impl FnOnce(&mut State) -> R,
+) -> R {
+    // SAFETY: promised by the caller.
+    let reported = unsafe { reporting(handle, failed) };
+    catch(reported, || {
+        // SAFETY: promised by the caller.
+        unsafe { state(handle) }.map_or(failed, body)
+    })
+}
+
+/// The next packet of the batch at hand.
+#[inline]
+fn next_in_batch(state: &mut State) -> Option<Step> {
+    let Source::Live(live) = &mut state.source else {
+        return None;
+    };
+    let packet = live.next_in_batch()?;
+    Some(Step::Deliver(state.header_of(&packet), packet.data))
+}
+
+/// What a reading does that has no packet at hand and has delivered `packets` so far. `until` is when it ends, once that is known.
+fn find(
+    state: &mut State,
+    wake: &Wake,
+    packets: c_int,
+    until: &OnceCell<Option<Instant>>,
+    slept: Option<Slept>,
+) -> Step {
+    if let Some(ended) = slept.and_then(|slept| slept.ended(state, wake)) {
+        return Step::End(ended);
+    }
+    match state.ready() {
+        Ok(Ready::Packet(packet)) => Step::Deliver(state.header_of(&packet), packet.data),
+        Ok(Ready::Nothing) if packets > 0 || state.is_nonblocking => {
+            Step::End(Ended::Packets(packets))
+        }
+        Ok(Ready::Refused) if packets > 0 => Step::End(Ended::Packets(packets)),
+        Ok(found @ (Ready::Nothing | Ready::Refused)) => {
+            let timeout = timeout(state);
+            let until = *until.get_or_init(|| timeout.map(|time| Instant::now() + time));
+            // Packets that are refused do not keep the call from ending.
+            if until.is_some_and(|until| Instant::now() >= until) {
+                return Step::End(Ended::Packets(0));
+            }
+            if matches!(found, Ready::Refused) {
+                return Step::Again;
+            }
+            sleep(state, wake, until)
+        }
+        Ok(Ready::End) => Step::End(Ended::End(packets)),
+        Err(message) => Step::End(if packets > 0 && state.is_live() {
+            // The next call finds the same.
+            Ended::Packets(packets)
+        } else {
+            Ended::Failed(state.fail(ERROR, &message))
+        }),
     }
 }
 
@@ -156,82 +214,109 @@ fn is_down(state: &State) -> bool {
     matches!(&state.source, Source::Live(live) if live.is_down())
 }
 
-/// Sleeps until packets may be ready, or until there is a request to end; `false` if the time is over.
-fn wait(state: &State, wake: &Wake, until: Option<Instant>) -> io::Result<bool> {
-    let Some(descriptor) = descriptor(state) else {
-        return Ok(true);
+/// The sleep of a reading that ends at `until` at the latest: until packets may be ready, or until there is a request to end.
+fn sleep(state: &mut State, wake: &Wake, until: Option<Instant>) -> Step {
+    let batch_time = match &mut state.source {
+        Source::Live(live) => live.batch_time(),
+        _ => None,
     };
-    let is_down = is_down(state);
-    while !wake.is_requested() {
-        let left = until.map(|until| until.saturating_duration_since(Instant::now()));
-        let is_short = is_down && left.is_none_or(|left| left > DOWN_SLEEP);
-        let sleep = if is_short { Some(DOWN_SLEEP) } else { left };
-        match poll([descriptor, wake.fd()], sleep) {
-            Ok([false, true]) if !wake.is_requested() => wake.drain(),
-            Ok(ready) => return Ok(ready != [false; 2] || is_short),
-            // A signal handler may have asked to end.
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(true)
+    let packets = match batch_time {
+        // Packets are left in the ring for that time.
+        Some(_) => -1,
+        None => match descriptor(state) {
+            Some(descriptor) => descriptor,
+            None => return Step::Again,
+        },
+    };
+    let longest = batch_time.or_else(|| is_down(state).then_some(DOWN_SLEEP));
+    let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+    let is_short = longest.is_some_and(|longest| left.is_none_or(|left| left > longest));
+    Step::Sleep(Sleep {
+        descriptors: [packets, wake.fd()],
+        time: if is_short { longest } else { left },
+        is_last: batch_time.is_none() && !is_short,
+    })
 }
 
-/// Leaves packets in the ring for `time`, at most until `until`, unless there is a request to end. Always `true`: there may be
-/// packets.
-fn sleep_while_queued(wake: &Wake, time: Duration, until: Option<Instant>) -> io::Result<bool> {
-    let left = until.map_or(time, |until| {
-        until.saturating_duration_since(Instant::now())
-    });
-    match poll([wake.fd()], Some(time.min(left))) {
-        Err(error) if error.kind() != io::ErrorKind::Interrupted => Err(error),
-        ready => {
-            if ready.is_ok_and(|[is_woken]| is_woken) && !wake.is_requested() {
-                wake.drain();
-            }
-            Ok(true)
+/// A sleep until one of the descriptors is readable.
+#[derive(Clone, Copy)]
+struct Sleep {
+    /// Of the capture and of requests to end; negative ones are none.
+    descriptors: [RawFd; 2],
+    /// The longest time; `None`: no end.
+    time: Option<Duration>,
+    /// Whether the reading ends after that time.
+    is_last: bool,
+}
+
+/// How a sleep ended.
+#[derive(Clone, Copy)]
+struct Slept {
+    /// Number of the error; 0 is none.
+    error: c_int,
+    /// Whether there is, or was, a request to end.
+    is_woken: bool,
+    /// Whether it was the last one, and its time is over.
+    is_over: bool,
+}
+
+impl Sleep {
+    /// Sleeps. `pthread_cancel` may end the thread here.
+    fn run(self) -> Slept {
+        let mut descriptors = self.descriptors.map(|fd| libc::pollfd {
+            fd,
+            events: libc::POLLIN,
+            revents: 0,
+        });
+        let time = self.time.map(|time| libc::timespec {
+            tv_sec: time.as_secs().cast_signed(),
+            tv_nsec: time.subsec_nanos().into(),
+        });
+        let time = time.as_ref().map_or(ptr::null(), ptr::from_ref);
+        // SAFETY: two descriptors and a time, which live; no signal mask.
+        let ready = unsafe { ppoll(descriptors.as_mut_ptr(), 2, time, ptr::null()) };
+        Slept {
+            error: if ready < 0 {
+                let error = io::Error::last_os_error();
+                error.raw_os_error().unwrap_or(libc::EIO)
+            } else {
+                0
+            },
+            is_woken: descriptors[1].revents != 0,
+            is_over: ready == 0 && self.is_last,
         }
     }
 }
 
-/// Waits until some of the descriptors are readable; none of them is if the time is over.
-fn poll<const N: usize>(descriptors: [RawFd; N], time: Option<Duration>) -> io::Result<[bool; N]> {
-    let mut descriptors = descriptors.map(|fd| libc::pollfd {
-        fd,
-        events: libc::POLLIN,
-        revents: 0,
-    });
-    let time = time.map(|time| libc::timespec {
-        tv_sec: time.as_secs().cast_signed(),
-        tv_nsec: time.subsec_nanos().into(),
-    });
-    let time = time.as_ref().map_or(ptr::null(), ptr::from_ref);
-    // SAFETY: as many descriptors as are passed and a time, which live; no signal mask.
-    match unsafe {
-        libc::ppoll(
-            descriptors.as_mut_ptr(),
-            N as libc::nfds_t,
-            time,
-            ptr::null(),
-        )
-    } {
-        0.. => Ok(descriptors.map(|descriptor| descriptor.revents != 0)),
-        _ => Err(io::Error::last_os_error()),
+impl Slept {
+    /// How the reading has ended with this sleep; `None` if it goes on.
+    fn ended(self, state: &mut State, wake: &Wake) -> Option<Ended> {
+        // A signal handler may have asked to end.
+        if self.error != 0 && self.error != libc::EINTR {
+            let error = io::Error::from_raw_os_error(self.error);
+            let text = format!("can't wait for packets: {error}");
+            return Some(Ended::Failed(state.fail(ERROR, &text)));
+        }
+        if self.is_over {
+            return Some(Ended::Packets(0));
+        }
+        if self.is_woken && !wake.is_requested() {
+            wake.drain();
+        }
+        None
     }
 }
 
 /// Calls `callback` with each packet until `count` packets have come (no end, if it is not positive), the file ends, or
 /// `pcap_breakloop` is called.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn pcap_loop(
+pub unsafe extern "C-unwind" fn pcap_loop(
     handle: *mut pcap_t,
     count: c_int,
     callback: Option<pcap_handler>,
     user: *mut c_uchar,
 ) -> c_int {
-    // SAFETY: a handle of the caller.
-    let failed = unsafe { reporting(handle, ERROR) };
-    guard_with(failed, || {
+    inside(|| {
         let mut left = count;
         loop {
             // SAFETY: a handle of the caller.
@@ -254,15 +339,13 @@ pub unsafe extern "C" fn pcap_loop(
 /// Calls `callback` with at most `count` packets (all that are ready, if it is not positive) and returns their number. Waits
 /// for the first one, at most as long as the timeout of the handle.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn pcap_dispatch(
+pub unsafe extern "C-unwind" fn pcap_dispatch(
     handle: *mut pcap_t,
     count: c_int,
     callback: Option<pcap_handler>,
     user: *mut c_uchar,
 ) -> c_int {
-    // SAFETY: a handle of the caller.
-    let failed = unsafe { reporting(handle, ERROR) };
-    guard_with(failed, || {
+    inside(|| {
         // SAFETY: a handle of the caller.
         match unsafe { dispatch(handle, count, callback, user) } {
             Ended::Packets(packets) | Ended::End(packets) => packets,
@@ -307,13 +390,11 @@ unsafe fn takes_request(handle: *mut pcap_t) -> bool {
 
 /// The next packet: its bytes, and its header in `*header`. Null if there is none. Both are valid until the next call.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn pcap_next(
+pub unsafe extern "C-unwind" fn pcap_next(
     handle: *mut pcap_t,
     header: *mut pcap_pkthdr,
 ) -> *const c_uchar {
-    // SAFETY: a handle of the caller.
-    let failed = unsafe { reporting(handle, ptr::null()) };
-    guard_with(failed, || {
+    inside(|| {
         let mut found = None;
         // SAFETY: a handle of the caller.
         unsafe { read(handle, 1, |header, data| found = Some((header, data))) };
@@ -330,14 +411,12 @@ pub unsafe extern "C" fn pcap_next(
 
 /// As `pcap_next`: 1 with a packet, 0 if the time is over, `PCAP_ERROR_BREAK` at the end of a file.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn pcap_next_ex(
+pub unsafe extern "C-unwind" fn pcap_next_ex(
     handle: *mut pcap_t,
     header: *mut *mut pcap_pkthdr,
     data: *mut *const c_uchar,
 ) -> c_int {
-    // SAFETY: a handle of the caller.
-    let failed = unsafe { reporting(handle, ERROR) };
-    guard_with(failed, || {
+    inside(|| {
         let mut found = None;
         // SAFETY: a handle of the caller.
         let ended = unsafe { read(handle, 1, |header, data| found = Some((header, data))) };

@@ -1,14 +1,14 @@
 //! The caller's `FILE` streams.
 
 use std::collections::VecDeque;
-use std::ffi::{c_char, c_void};
+use std::ffi::c_void;
 use std::io::{self, Read};
+
+use crate::cancel::is_single_threaded;
 
 unsafe extern "C" {
     static stdin: *mut libc::FILE;
     static stdout: *mut libc::FILE;
-    /// Whether the process has one thread. glibc 2.32.
-    static __libc_single_threaded: c_char;
     fn fwrite_unlocked(
         from: *const c_void,
         bytes: usize,
@@ -33,12 +33,6 @@ pub unsafe fn write(file: *mut libc::FILE, from: *const u8, bytes: usize) -> boo
         unsafe { libc::fwrite(from, bytes, 1, file) }
     };
     written == 1 || bytes == 0
-}
-
-fn is_single_threaded() -> bool {
-    let place = &raw const __libc_single_threaded;
-    // SAFETY: glibc has it, and writes it before there is another thread.
-    unsafe { place.read_volatile() != 0 }
 }
 
 /// The stream of standard input.

@@ -3,6 +3,8 @@
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::cancel::without_cancellation;
+
 /// A pending request to end the loop, and a descriptor that ends its sleep.
 pub struct Wake {
     requested: AtomicBool,
@@ -68,7 +70,8 @@ impl Wake {
         if let Some(event) = &self.event {
             let mut count = 0_u64;
             // SAFETY: eight bytes that live.
-            unsafe { libc::read(event.as_raw_fd(), (&raw mut count).cast(), 8) };
+            let read = || unsafe { libc::read(event.as_raw_fd(), (&raw mut count).cast(), 8) };
+            without_cancellation(read);
         }
     }
 

@@ -9,7 +9,9 @@ use crate::support::{built, repository, room, succeed};
 
 /// A function of C that panics.
 const PROGRAM: &str = r#"
-#[path = "GUARD"]
+#[path = "FOLDER/cancel.rs"]
+mod cancel;
+#[path = "FOLDER/guard.rs"]
 mod guard;
 
 extern "C" fn exported() -> i32 {
@@ -26,8 +28,8 @@ fn a_panic_ends_the_process_in_fuzz_builds_only() {
     let folder = built().join(format!("fuzzing-{}", std::process::id()));
     fs::create_dir_all(&folder).expect("a folder");
     let source = folder.join("main.rs");
-    let guard = room().join("src/guard.rs");
-    let text = PROGRAM.replace("GUARD", guard.to_str().expect("a path of text"));
+    let modules = room().join("src");
+    let text = PROGRAM.replace("FOLDER", modules.to_str().expect("a path of text"));
     fs::write(&source, text).expect("a file");
     let built_with = |flags: &[&str]| {
         let program = folder.join(format!("program-{}", flags.len()));

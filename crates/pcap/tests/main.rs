@@ -13,3 +13,4 @@ mod refused;
 mod scenarios;
 mod support;
 mod tools;
+mod unwinding;

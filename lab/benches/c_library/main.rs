@@ -60,10 +60,16 @@ fn measure(_: &BenchOptions, report: &mut Report) {
     let [packets, turns] = [PACKETS, TURNS].map(|number| number.to_string());
     for (backend, number) in BACKENDS {
         for round in report.rounds(backend.name()) {
-            // They take turns to go first.
+            // They take turns to go first, and every second time their order is reversed, so that none always follows the same.
+            let round = round as usize;
             let mut times = [0.0; 6];
             for turn in 0..6 {
-                let place = (round as usize + turn) % 6;
+                let step = if round.is_multiple_of(2) {
+                    turn
+                } else {
+                    6 - turn
+                };
+                let place = (round / 2 + step) % 6;
                 times[place] = match place {
                     0 => ring.batches_ns(backend, TURNS, with_next),
                     1 => ring.batches_ns(backend, TURNS, with_lend_each),

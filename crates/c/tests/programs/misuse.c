@@ -267,10 +267,12 @@ static void *wait_for_packets(void *capture) {
         status = tapline_capture_next_batch(capture, -1, &packets, &packet_count, NULL);
     }
     CHECK(status == TAPLINE_STATUS_END);
+    pthread_testcancel();
     return NULL;
 }
 
-/* Another thread in a call is an error, too; `stop` and `stats_read` are for every thread. */
+/* Another thread in a call is an error, too; `stop` and `stats_read` are for every thread. A cancellation takes effect after the
+ * call. */
 static void threads(const char *name) {
     const char *interfaces[] = {name};
     tapline_capture_options options = {.size = sizeof options, .interfaces = interfaces, .interface_count = 1};
@@ -292,8 +294,10 @@ static void threads(const char *name) {
     tapline_capture_stats stats = {.size = sizeof stats};
     OK(tapline_capture_stats_read(capture, &stats, &error));
     CHECK(stats.duration_ns == TAPLINE_UNKNOWN);
+    CHECK(pthread_cancel(waiting) == 0);
     OK(tapline_capture_stop(capture, &error));
-    CHECK(pthread_join(waiting, NULL) == 0);
+    void *result = NULL;
+    CHECK(pthread_join(waiting, &result) == 0 && result == PTHREAD_CANCELED);
     OK(tapline_capture_finish(capture, &stats, &error));
     CHECK(stats.duration_ns != TAPLINE_UNKNOWN && stats.lost_ring == 0);
 }
