@@ -7,7 +7,7 @@
 
 pub mod changes;
 mod closing;
-mod ending;
+mod interface_down;
 mod refilter;
 mod split;
 mod summary;
@@ -427,7 +427,7 @@ impl Engine {
         let interval = if self.interfaces.iter().any(Interface::ends_silently) {
             self.options
                 .tick
-                .min(Duration::from_nanos(ending::CHECK_NS))
+                .min(Duration::from_nanos(interface_down::CHECK_NS))
         } else {
             self.options.tick
         };

@@ -131,21 +131,21 @@ impl Parts {
             .sum()
     }
 
-    pub(super) fn of(self, file: File) -> PartsOf {
-        PartsOf {
+    pub(super) fn of(self, file: File) -> PartsReader {
+        PartsReader {
             file,
             ranges: self.ranges,
         }
     }
 }
 
-/// The parts of a file, one after another.
-pub(super) struct PartsOf {
+/// Reads the parts of a file one after another.
+pub(super) struct PartsReader {
     file: File,
     ranges: VecDeque<Range<u64>>,
 }
 
-impl Read for PartsOf {
+impl Read for PartsReader {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let Some(range) = self.ranges.front_mut() else {
             return Ok(0);

@@ -1,4 +1,4 @@
-//! Interfaces that go down or away: whether the capture ends.
+//! Interfaces that go down or are removed: whether the capture ends.
 
 use abi::clock::monotonic_ns;
 use netlink::IfIndex;
