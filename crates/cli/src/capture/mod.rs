@@ -52,7 +52,7 @@ pub use report::stamps;
 pub use setup::{filter, refuse_misplaced};
 pub use source::{ANY, Source, refused};
 
-/// What the end of a capture reads and writes to restore an interface.
+/// Files that the end of a capture reads and writes to restore an interface.
 pub const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 const INTERRUPTS: &str = "/proc/irq";
 
@@ -305,7 +305,7 @@ struct Start<'r> {
 }
 
 impl Start<'_> {
-    /// What the thread that reads keeps.
+    /// Capabilities that the reading thread keeps.
     fn needed(&self, capture: &Source) -> CapabilitySet {
         let counts = |link: &OpenInterface<'_>| link.filter.is_some() || link.xdp_mode.is_some();
         let links = capture.links();

@@ -70,7 +70,7 @@ pub struct Engine {
     live: LiveCounters,
     /// Interfaces that get no more packets.
     leaving: Vec<Leaving>,
-    /// Changes of the list of queues.
+    /// How often the list of queues has changed.
     layout: u64,
     /// Interfaces that went down and may come back.
     down: Vec<IfIndex>,

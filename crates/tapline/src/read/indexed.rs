@@ -27,7 +27,7 @@ pub struct IndexUse {
     pub skipped: usize,
 }
 
-/// What selected packets have.
+/// What an index is searched for: what every selected packet has.
 #[derive(Debug)]
 pub(super) struct IndexQuery {
     pub needed: Needed,

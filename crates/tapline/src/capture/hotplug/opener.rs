@@ -353,8 +353,8 @@ impl Opener {
         Ok((joined, changed))
     }
 
-    /// Describes an interface with the common link type, and returns what its packets take to get it; `None` if they
-    /// keep theirs.
+    /// Describes an interface with the common link type, and returns what converts its packets; `None` if all interfaces keep
+    /// their own link types.
     fn cook(
         &self,
         described: &mut [Description],

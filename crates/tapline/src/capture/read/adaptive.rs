@@ -15,13 +15,14 @@ mod wait_cost;
 
 use wait_cost::WaitChooser;
 
-/// Packets within a target from which on the rate is high: one wake-up then handles as many.
+/// The rate is high from this number of packets within the latency target on: one sleep replaces that many wake-ups.
 const DENSE: u64 = 4;
 
-/// Packets in a sleep below which the rate is low again.
+/// The rate is low again if fewer packets than this arrive in a sleep.
 const RARE: u64 = 2;
 
-/// Packets within a target with which waking for each is not cheaper, whatever a measurement at a lower rate said.
+/// From this number of packets within the target on, a sleep is always cheaper than a wake-up for each packet, whatever a
+/// measurement at a lower rate said.
 const MANY: u64 = 2 * wait_cost::PACKETS_IN_SLEEP_MAX;
 
 /// How the reader waits next.

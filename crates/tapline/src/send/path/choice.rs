@@ -71,7 +71,7 @@ impl PathError {
     }
 }
 
-/// What a way is opened for.
+/// The requirements for a path.
 #[derive(Clone, Copy, Debug)]
 pub struct PathRequest<'l> {
     pub link: &'l Link,

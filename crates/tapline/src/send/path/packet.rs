@@ -25,7 +25,7 @@ const BATCH: usize = 64;
 /// Bytes of a control message with a time.
 const TIME_BYTES: usize = rustix::cmsg_space!(TxTime(1));
 
-/// How long before its time a packet is handed to what sends it then: longer than most threads wait for a CPU.
+/// How long before its planned time a packet is handed to the queueing discipline: longer than most threads wait for a CPU.
 pub const LEAD_NS: u64 = 5_000_000;
 
 /// A time that has not passed when the packet reaches the queueing discipline.
