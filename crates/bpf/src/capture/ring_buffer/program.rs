@@ -1,7 +1,7 @@
 //! The program that copies packets into ring buffers.
 //!
 //! ```text
-//! select ─▶ header (what the device tells) and bytes into the CPU's scratch memory ─▶ its ring buffer ─▶ count ─▶ XDP_PASS
+//! select ─▶ header (metadata of the device) and bytes into the CPU's scratch memory ─▶ its ring buffer ─▶ count ─▶ XDP_PASS
 //!    └ rejected ─▶ count ─▶ XDP_PASS                              └ full ─▶ count ─▶ XDP_PASS
 //! ```
 //!
