@@ -52,7 +52,7 @@ fn targets(words: &str) -> Targets {
     builder.build().expect("not too many")
 }
 
-/// Sets the clock between answers, and notes what is told.
+/// Sets the clock between answers, and records what is reported.
 #[derive(Debug, Default)]
 struct Setter {
     /// The round trip of each answer, and when it came by the kernel's stamp.

@@ -52,7 +52,7 @@ pub struct TcAttachError {
     pub source: io::Error,
 }
 
-/// Why the kernel refused and what to do about it, as far as its error tells.
+/// Why the kernel refused and what to do about it, as far as its error shows.
 fn reason(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::PermissionDenied => " (needs CAP_BPF and CAP_NET_ADMIN)",

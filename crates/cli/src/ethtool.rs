@@ -55,13 +55,13 @@ fn name(kind: SettingKind) -> &'static str {
 }
 
 /// The settings of one kind.
-struct Shown {
+struct KindSettings {
     /// One for each setting.
     lines: Vec<String>,
     value: Value,
 }
 
-impl Shown {
+impl KindSettings {
     fn print(self, interface: &str, kind: SettingKind, as_json: bool) -> Result<(), Failure> {
         let out = || {
             if as_json {
@@ -82,7 +82,7 @@ impl Shown {
 fn describe(
     device: &mut SteeringDevice,
     kind: SettingKind,
-) -> Result<Option<Shown>, SteeringError> {
+) -> Result<Option<KindSettings>, SteeringError> {
     Ok(match kind {
         SettingKind::Channels => {
             let (ethtool, link) = device.ethtool();
@@ -116,7 +116,7 @@ fn describe(
             all.map(|all| shown(Setting::Coalescing(all.clone()).to_string(), json!(all)))
         }
         SettingKind::Rss => hash(device)?,
-        SettingKind::Ntuple => device.rules()?.map(|rules| Shown {
+        SettingKind::Ntuple => device.rules()?.map(|rules| KindSettings {
             lines: rules.iter().map(|rule| format!("ntuple {rule}")).collect(),
             value: rules.iter().map(ToString::to_string).collect(),
         }),
@@ -124,9 +124,9 @@ fn describe(
     })
 }
 
-fn shown(line: String, value: Value) -> Shown {
+fn shown(line: String, value: Value) -> KindSettings {
     let lines = vec![line];
-    Shown { lines, value }
+    KindSettings { lines, value }
 }
 
 /// Numbers, and behind them the most that the device has.
@@ -138,7 +138,7 @@ fn limited(setting: &Setting, most: &Setting) -> String {
     }
 }
 
-fn hash(device: &SteeringDevice) -> Result<Option<Shown>, SteeringError> {
+fn hash(device: &SteeringDevice) -> Result<Option<KindSettings>, SteeringError> {
     let Some(hash) = device.hash()? else {
         return Ok(None);
     };
@@ -179,10 +179,10 @@ fn hash(device: &SteeringDevice) -> Result<Option<Shown>, SteeringError> {
         "table": table,
         "fields": Value::Object(fields.collect()),
     });
-    Ok(Some(Shown { lines, value }))
+    Ok(Some(KindSettings { lines, value }))
 }
 
-fn features(device: &mut SteeringDevice) -> Result<Shown, SteeringError> {
+fn features(device: &mut SteeringDevice) -> Result<KindSettings, SteeringError> {
     let (ethtool, link) = device.ethtool();
     let features = ethtool.features(link)?;
     let mut names: Vec<_> = features.active.iter().chain(&features.changeable).collect();
@@ -198,7 +198,7 @@ fn features(device: &mut SteeringDevice) -> Result<Shown, SteeringError> {
         values.push(json!({"name": name, "on": is_on, "fixed": is_fixed}));
     }
     let value = values.into();
-    Ok(Shown { lines, value })
+    Ok(KindSettings { lines, value })
 }
 
 fn set(interface: &str, words: &[String], as_json: bool) -> Result<(), Failure> {

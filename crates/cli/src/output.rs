@@ -260,7 +260,7 @@ impl Written {
     }
 
     /// Prints how much the indexes take, and whether some are incomplete.
-    fn tell_indexes(&self, out: &mut dyn Write) -> io::Result<()> {
+    fn print_indexes(&self, out: &mut dyn Write) -> io::Result<()> {
         let Some(indexes) = &self.indexes else {
             return Ok(());
         };
@@ -278,7 +278,7 @@ impl Written {
     }
 
     /// Prints a line about the files, if there are any, and about what else was wanted.
-    pub fn tell(&self, out: &mut dyn Write) -> io::Result<()> {
+    pub fn print_to(&self, out: &mut dyn Write) -> io::Result<()> {
         if let Some(counts) = self.processes {
             let (found, all) = (counts.found, counts.found + counts.unknown);
             let (found, all) = (grouped(found), grouped(all));
@@ -296,7 +296,7 @@ impl Written {
                 _ => writeln!(out, "; invalid lines of the key log: {ignored}")?,
             }
         }
-        self.tell_indexes(out)?;
+        self.print_indexes(out)?;
         let packets = counted(self.packets, "packet");
         let bytes = counted(self.bytes, "byte");
         let line = match self.files.as_slice() {

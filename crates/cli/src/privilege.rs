@@ -51,25 +51,25 @@ pub fn is_in_user_namespace() -> bool {
     !map.is_empty() && !map.split_whitespace().eq(["0", "0", "4294967295"])
 }
 
-/// What reading the descriptors of other users' processes needs (`/proc/PID/fd`): the directory is its owner's alone, and
-/// following its links takes the right to trace.
+/// Capabilities to read the descriptors of other users' processes (`/proc/PID/fd`): only the owner can read the directory, and
+/// following its links requires the right to trace.
 pub const FIND_PROCESSES: CapabilitySet =
     CapabilitySet::SYS_PTRACE.union(CapabilitySet::DAC_READ_SEARCH);
 
-/// What root needs to open, create and remove files of other users, in their directories.
+/// The capability with which root opens, creates and removes files of other users, in their directories.
 pub const ANY_FILE: CapabilitySet = CapabilitySet::DAC_OVERRIDE;
 
-/// What root needs to open files of other users for reading.
+/// The capability with which root opens files of other users for reading.
 pub const READ_ANY_FILE: CapabilitySet = CapabilitySet::DAC_READ_SEARCH;
 
-/// What reading the counters of a program needs before Linux 5.19, if one `counts`.
+/// The capability to read the counters of a program, if one `counts`. Linux 5.19 and later do not require it.
 pub fn to_count(counts: bool) -> CapabilitySet {
     let mut needed = CapabilitySet::empty();
     needed.set(CapabilitySet::BPF, counts);
     needed
 }
 
-/// What a capture needs as long as interfaces and namespaces can join it.
+/// Capabilities of a capture that interfaces and namespaces can join.
 pub fn to_capture_anywhere() -> CapabilitySet {
     CapabilitySet::NET_RAW
         | CapabilitySet::NET_ADMIN

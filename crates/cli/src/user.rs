@@ -34,7 +34,7 @@ pub fn leave(user: &UserArgs, mut needed: CapabilitySet) -> Result<(), Failure> 
     Ok(drop_all_but(needed)?)
 }
 
-/// What opening files of others for reading requires. Another user has no such right.
+/// The capability to open files of other users for reading. With `--user` there is none.
 pub fn to_read_any_file(user: &UserArgs) -> CapabilitySet {
     match user.user {
         Some(_) => CapabilitySet::empty(),
@@ -42,7 +42,7 @@ pub fn to_read_any_file(user: &UserArgs) -> CapabilitySet {
     }
 }
 
-/// What a thread keeps that starts before the program changes to the user of `--user`, and will not need it afterwards.
+/// Capabilities of a thread that starts before the program changes to the user of `--user`: it drops them after the change.
 pub fn to_follow(user: &UserArgs) -> CapabilitySet {
     match user.user {
         Some(_) => CapabilitySet::SETUID | CapabilitySet::SETGID,

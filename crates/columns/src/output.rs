@@ -12,13 +12,13 @@ use store::output::OpenOutput;
 #[derive(Debug)]
 pub struct Output {
     file: File,
-    hidden: Option<Hidden>,
+    temporary: Option<TemporaryFile>,
     bytes: u64,
 }
 
-/// The file under its name while it is written. Removed if it is dropped before it is complete.
+/// The hidden file that is renamed to `target` when it is complete. Removed if it is dropped before it is complete.
 #[derive(Debug)]
-struct Hidden {
+struct TemporaryFile {
     path: PathBuf,
     target: PathBuf,
     directory: File,
@@ -30,7 +30,7 @@ impl Output {
     pub fn descriptor(file: File) -> Self {
         Self {
             file,
-            hidden: None,
+            temporary: None,
             bytes: 0,
         }
     }
@@ -49,17 +49,17 @@ impl Output {
         };
         let mut number = [0; 8];
         getrandom(&mut number, GetRandomFlags::empty())?;
-        let mut hidden = OsString::from(".");
-        hidden.push(name);
-        hidden.push(format!(".{:016x}.part", u64::from_ne_bytes(number)));
-        let path = directory.join(hidden);
+        let mut temporary = OsString::from(".");
+        temporary.push(name);
+        temporary.push(format!(".{:016x}.part", u64::from_ne_bytes(number)));
+        let path = directory.join(temporary);
         // First: behind the file, a failure would leave it.
         let directory = File::open(directory)?;
         let file = OpenOutput::create().open(&path)?;
         Ok(Self {
             file,
             bytes: 0,
-            hidden: Some(Hidden {
+            temporary: Some(TemporaryFile {
                 path,
                 target: target.to_owned(),
                 directory,
@@ -75,11 +75,11 @@ impl Output {
 
     /// Puts the file on the disk and gives it its name.
     pub fn complete(mut self) -> io::Result<()> {
-        if let Some(hidden) = &mut self.hidden {
+        if let Some(temporary) = &mut self.temporary {
             self.file.sync_all()?;
-            fs::rename(&hidden.path, &hidden.target)?;
-            hidden.is_complete = true;
-            hidden.directory.sync_all()?;
+            fs::rename(&temporary.path, &temporary.target)?;
+            temporary.is_complete = true;
+            temporary.directory.sync_all()?;
         }
         Ok(())
     }
@@ -97,7 +97,7 @@ impl Write for Output {
     }
 }
 
-impl Drop for Hidden {
+impl Drop for TemporaryFile {
     fn drop(&mut self) {
         if !self.is_complete {
             // What cannot be removed stays under its hidden name, which no engine reads.

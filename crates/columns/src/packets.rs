@@ -29,7 +29,7 @@ pub struct PacketRow<'a> {
     pub original_bytes: u64,
     /// `LINKTYPE_*`.
     pub link_type: u16,
-    /// The identifier that tells it from others, if it has one.
+    /// The identifier that distinguishes it from others, if it has one.
     pub packet_id: Option<u64>,
 }
 

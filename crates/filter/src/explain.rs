@@ -65,7 +65,7 @@ pub struct Explanation<'a> {
 }
 
 impl Filter {
-    /// Evaluates each term for `packet`, and tells which one decided.
+    /// Evaluates each term for `packet`, and returns which one decided.
     ///
     /// `packet` is the captured part, `original_len` the length on the wire in bytes. Cost: as much
     /// as compiling the filter; not meant for every packet.

@@ -1,6 +1,6 @@
 //! Packets that are added to a table together.
 
-use crate::decode::{Arrival, FlowPacket, Outside, Segment, plain};
+use crate::decode::{Arrival, FlowPacket, NoFlow, Segment, plain};
 use crate::index::Index;
 use crate::key::Seed;
 
@@ -23,7 +23,7 @@ pub(crate) struct FlowBatch {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Waiting {
     pub arrival: Arrival,
-    pub segment: Result<Segment, Outside>,
+    pub segment: Result<Segment, NoFlow>,
     /// Of the key.
     pub hash: u64,
     /// Number of the flow that it most likely belongs to.

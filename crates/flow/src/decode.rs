@@ -59,7 +59,7 @@ impl Arrival {
 
 /// Why a packet belongs to no flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outside {
+pub enum NoFlow {
     /// Neither IPv4 nor IPv6.
     NotIp,
     /// A fragment without ports.
@@ -99,7 +99,7 @@ pub struct TcpSegment {
 
 impl Segment {
     #[inline]
-    pub(crate) fn of(packet: &FlowPacket<'_>) -> Result<Self, Outside> {
+    pub(crate) fn of(packet: &FlowPacket<'_>) -> Result<Self, NoFlow> {
         match plain(packet) {
             Some(segment) => Ok(segment),
             None => Self::dissected(packet),
@@ -107,28 +107,28 @@ impl Segment {
     }
 
     /// Of any packet.
-    pub(crate) fn dissected(packet: &FlowPacket<'_>) -> Result<Self, Outside> {
+    pub(crate) fn dissected(packet: &FlowPacket<'_>) -> Result<Self, NoFlow> {
         let summary = dissect(packet.link_type, packet.bytes);
         let Some(ip) = IpHeader::of(&summary, packet) else {
             let is_other = summary
                 .ethertype
                 .is_some_and(|kind| ![ethertype::IPV4, ethertype::IPV6].contains(&kind));
             return Err(if is_other || summary.error.is_none() {
-                Outside::NotIp
+                NoFlow::NotIp
             } else {
-                Outside::Malformed
+                NoFlow::Malformed
             });
         };
         if summary
             .error
             .is_some_and(|error| layer(error).starts_with("IP"))
         {
-            return Err(Outside::Malformed);
+            return Err(NoFlow::Malformed);
         }
         let protocol = summary.protocol.unwrap_or_default();
         let has_ports = WITH_PORTS.contains(&protocol);
         if has_ports && summary.fragment.is_some_and(|place| place.offset != 0) {
-            return Err(Outside::Fragment);
+            return Err(NoFlow::Fragment);
         }
         let ports = match summary.transport {
             Transport::Tcp(_) | Transport::Udp(_) => summary.ports().map(<[u16; 2]>::from),
@@ -136,7 +136,7 @@ impl Segment {
             // A protocol that is not dissected, or a header that is truncated behind its ports.
             _ => ports(summary.payload),
         };
-        let ports = ports.ok_or(Outside::Malformed)?;
+        let ports = ports.ok_or(NoFlow::Malformed)?;
         let (key, is_swapped) = FlowKey::new(ip.version, ip.ends, ports, protocol);
         let tcp = match summary.transport {
             Transport::Tcp(header) if header.header_len() >= Tcp::LEN => {

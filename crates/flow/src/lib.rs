@@ -47,7 +47,7 @@ mod tcp;
 mod wheel;
 
 pub use account::{FlowAccount, ProtocolClass};
-pub use decode::{FlowPacket, Outside, TcpSegment};
+pub use decode::{FlowPacket, NoFlow, TcpSegment};
 pub use flow::{EndReason, Flow, FlowEnd, TcpFlow, TcpState, Traffic};
 pub use ipfix::IpfixEncoder;
 pub use table::{FlowTable, TableOptions};

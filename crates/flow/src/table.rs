@@ -2,7 +2,7 @@
 
 use crate::account::{FlowAccount, ProtocolClass};
 use crate::batch::{FlowBatch, Waiting};
-use crate::decode::{Arrival, FlowPacket, Outside, Segment};
+use crate::decode::{Arrival, FlowPacket, NoFlow, Segment};
 use crate::entries::{Entries, Timeouts};
 use crate::flow::{EndReason, Flow};
 use crate::index::Index;
@@ -173,9 +173,9 @@ impl FlowTable {
                 traffic.ip_bytes += segment.ip_bytes;
                 self.add_segment(segment, waiting, (time_ns, clock), ended);
             }
-            Err(Outside::NotIp) => self.account.not_ip += 1,
-            Err(Outside::Fragment) => self.account.fragments += 1,
-            Err(Outside::Malformed) => self.account.malformed += 1,
+            Err(NoFlow::NotIp) => self.account.not_ip += 1,
+            Err(NoFlow::Fragment) => self.account.fragments += 1,
+            Err(NoFlow::Malformed) => self.account.malformed += 1,
         }
     }
 

@@ -221,7 +221,7 @@ fn a_watch_says_what_comes_without_a_notification() {
     }
 }
 
-/// What a watch has told so far, as the state it leads to.
+/// The state that results from all events of a watch so far.
 fn follow(watch: &mut Watch<Link>, names: &mut Vec<IfIndex>) -> usize {
     let mut overruns = 0;
     while let Some(event) = watch.try_next().expect("an event") {

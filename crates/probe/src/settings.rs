@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// What is different for a target. `None` is as in the plan.
+/// Settings of a target that differ from those of the run. `None`: as in the plan.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TargetSettings {

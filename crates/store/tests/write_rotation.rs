@@ -84,7 +84,8 @@ fn complete_files(folder: &Path, file: &CaptureFile) -> Vec<PathBuf> {
         assert_eq!(blocks("Interface Description"), 2, "{text}");
         assert_eq!(blocks("Interface Statistics"), 2, "{text}");
     }
-    let total = |of: fn(&tapline_store::write::FileMade) -> u64| file.files().map(of).sum::<u64>();
+    let total =
+        |of: fn(&tapline_store::write::CreatedFile) -> u64| file.files().map(of).sum::<u64>();
     assert_eq!(
         total(|made| made.packets) + file.removed().packets,
         file.packets_written()

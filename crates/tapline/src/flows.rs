@@ -128,7 +128,7 @@ impl<S: FlowSink> FlowMeter<S> {
         );
         added.len = packet.len() as u64;
         added.interface = packet.interface() as u32;
-        let mut taken = Taken::new(&mut self.sink);
+        let mut taken = FirstError::new(&mut self.sink);
         let take = &mut |flow: &Flow| taken.take(flow);
         self.table.push(&added, take);
         taken.result
@@ -136,7 +136,7 @@ impl<S: FlowSink> FlowMeter<S> {
 
     /// Ends every flow and the sink, also after errors, of which it returns the first.
     fn end_all(&mut self) -> Result<(), ConsumerError> {
-        let mut taken = Taken::new(&mut self.sink);
+        let mut taken = FirstError::new(&mut self.sink);
         self.table.finish(&mut |flow| taken.take(flow));
         let ended = taken.result;
         let flushed = self.sink.flush(self.table.account());
@@ -145,13 +145,13 @@ impl<S: FlowSink> FlowMeter<S> {
     }
 }
 
-/// Hands every flow on, and keeps the first error.
-struct Taken<'a, S> {
+/// Passes every flow to the sink, also after an error, and keeps the first error.
+struct FirstError<'a, S> {
     sink: &'a mut S,
     result: Result<(), ConsumerError>,
 }
 
-impl<'a, S: FlowSink> Taken<'a, S> {
+impl<'a, S: FlowSink> FirstError<'a, S> {
     fn new(sink: &'a mut S) -> Self {
         Self {
             sink,
@@ -178,7 +178,7 @@ impl<S: FlowSink> ReadConsumer for FlowMeter<S> {
     }
 
     fn idle(&mut self) -> Result<(), ConsumerError> {
-        let mut taken = Taken::new(&mut self.sink);
+        let mut taken = FirstError::new(&mut self.sink);
         self.table.add_waiting(&mut |flow| taken.take(flow));
         taken.result?;
         self.sink.flush(self.table.account())
@@ -200,7 +200,7 @@ impl<S: FlowSink> Consumer for FlowMeter<S> {
     }
 
     fn tick(&mut self, now_ns: u64, _account: &Account) -> Result<(), ConsumerError> {
-        let mut taken = Taken::new(&mut self.sink);
+        let mut taken = FirstError::new(&mut self.sink);
         self.table.expire_all(now_ns, &mut |flow| taken.take(flow));
         taken.result?;
         self.sink.flush(self.table.account())

@@ -66,7 +66,7 @@ pub const METADATA_MARK: u64 = 0x7461_706c;
 /// Mark of [`FrameMetadata`] that [`DeviceMetadata`] precedes.
 pub const DEVICE_METADATA_MARK: u64 = 0x7461_7064;
 
-/// What the interface's device told the program about a packet. Precedes its [`FrameMetadata`], or its bytes in a BPF ring
+/// What the interface's device reported to the program about a packet. Precedes its [`FrameMetadata`], or its bytes in a BPF ring
 /// buffer.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

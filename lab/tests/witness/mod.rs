@@ -160,7 +160,7 @@ pub fn assert_error<T: Debug>(result: Result<T, NetlinkError>, text: impl AsRef<
     assert_eq!(error.to_string(), text.as_ref());
 }
 
-/// Asserts that something was refused before the kernel was asked, and returns the reason.
+/// Asserts that a request was rejected without being sent to the kernel, and returns the reason.
 #[track_caller]
 pub fn assert_invalid<T: Debug>(result: Result<T, NetlinkError>) -> String {
     match result.expect_err("a refusal").cause {
@@ -169,7 +169,7 @@ pub fn assert_invalid<T: Debug>(result: Result<T, NetlinkError>) -> String {
     }
 }
 
-/// Asserts that each of `objects` is refused before the kernel is asked, for the reason beside it.
+/// Asserts that each of `objects` is rejected without a request to the kernel, for the reason given with it.
 #[track_caller]
 pub fn assert_unfit<O: Object>(host: &Host, objects: impl IntoIterator<Item = (O, &'static str)>) {
     for (object, reason) in objects {

@@ -304,8 +304,8 @@ unsafe impl Attr for LinkUpdate {}
 // SAFETY: the u64s start at 16 and 32, and the pad before the latter is a field.
 unsafe impl Attr for ProgramQuery {}
 
-/// Calls bpf(2); the kernel may write answers into `attr`. If it refuses for want of locked memory, raises this process's
-/// limit and calls it again.
+/// Calls bpf(2); the kernel may write answers into `attr`. If the call fails because of the limit of locked
+/// memory, raises this process's limit and calls it again.
 ///
 /// # Safety
 /// Every address in `attr` is valid for the accesses that `command` makes through it.

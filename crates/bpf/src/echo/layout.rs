@@ -57,7 +57,7 @@ pub(super) mod answer {
 /// The hop of a target that is not reached.
 pub(super) const NO_HOP: u32 = u32::MAX;
 
-/// Where the entries of targets have what. Their address is at offset 0.
+/// Offsets of the fields in a target's map entry. The address is at offset 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Entries {
     /// Bytes of an address; IPv4 addresses are mapped (`::ffff:a.b.c.d`) to 16.

@@ -91,9 +91,9 @@ pub struct FlowsArgs {
     #[arg(help_heading = "Flows", long, value_name = "TIME", default_value = "30m", value_parser = units::nonzero_time)]
     pub active: Duration,
 
-    /// Concurrent flows at most; if there are more, those without a packet for the longest time end
+    /// Maximum number of concurrent flows; if there are more, flows that have been idle for long end
     ///
-    /// This bounds the memory, which is reserved at the start and printed.
+    /// This bounds the memory, which is allocated at the start. Its size is printed.
     #[arg(help_heading = "Flows", long, value_name = "N", default_value = "262144", value_parser = max_flows)]
     pub max_flows: usize,
 
@@ -133,7 +133,7 @@ pub struct FlowsArgs {
 
     /// Observation domain of IPFIX messages [default: a random number for each run]
     ///
-    /// Many collectors tell senders on one host apart only by it, so that two that run at the same time need different ones.
+    /// Many collectors distinguish the senders of a host only by this number, so runs at the same time need different ones.
     #[arg(
         hide_short_help = true,
         help_heading = "Output",
@@ -143,10 +143,10 @@ pub struct FlowsArgs {
     )]
     pub ipfix_domain: Option<NonZeroU32>,
 
-    /// Messages of IPFIX a second over UDP, at most; 0 is without a limit [default: 1000 for files, 0 with -i until it ends]
+    /// Maximum IPFIX messages per second over UDP; 0 means no limit [default: 1000 for files, 0 with -i while it captures]
     ///
-    /// A message has about 16 flows. UDP does not tell the sender that a collector is slower, which then loses messages. TCP needs
-    /// no limit. With -i, the default is 1000 for the flows that are left at the end.
+    /// A message has about 16 flows. Over UDP, a sender does not notice that the collector is slower and loses messages. TCP
+    /// needs no limit. With -i, the default for the flows that remain at the end is 1000.
     #[arg(
         hide_short_help = true,
         help_heading = "Output",

@@ -74,7 +74,7 @@ pub struct GeneratorArgs {
 
     /// Put number and send time into each packet, for 'count --by stamp'
     ///
-    /// ID tells streams apart; default 0. The stamp is the last 18 bytes of the packet: the magic d5b17a9e, the stream (2 bytes), the sequence number (4) and
+    /// ID distinguishes streams; default 0. The stamp is the last 18 bytes of the packet: the magic d5b17a9e, the stream (2 bytes), the sequence number (4) and
     /// the time (8), nanoseconds since 1970, all big-endian.
     #[arg(long, value_name = "ID", num_args = 0..=1, require_equals = true, default_missing_value = "0", requires = "kind")]
     pub stamp: Option<u16>,

@@ -37,7 +37,7 @@ pub struct PingArgs {
 
     /// Read targets from FILE; - is standard input
     ///
-    /// They are separated by white space. # starts a comment. SIGHUP reads FILE again: targets that are in both lists
+    /// Targets are separated by white space. # starts a comment. SIGHUP reads FILE again: targets that are in both lists
     /// keep their counters. If FILE cannot be read or has an error, the list stays.
     #[arg(short, long, value_name = "FILE", help_heading = "Targets")]
     pub file: Option<PathBuf>,
@@ -66,9 +66,9 @@ pub struct PingArgs {
 
     /// Look up names again at this interval, and report changes
     ///
-    /// A name keeps its counters when its address changes. A name that cannot be resolved is not an error: it is pinged
-    /// once it has an address. A name that no longer exists is not pinged until it does. If the resolver does not
-    /// answer, its known address is pinged. At least 100ms.
+    /// A name keeps its counters when its address changes. A name that does not exist is not an error: it is pinged
+    /// once it has an address, and is not pinged while it has none. If the resolver does not answer, the latest address is
+    /// pinged. At least 100ms.
     #[arg(long, value_name = "TIME", value_parser = resolve_interval, hide_short_help = true, help_heading = "Targets")]
     pub resolve_every: Option<Duration>,
 

@@ -78,7 +78,8 @@ pub struct ReadArgs {
 
     /// Read only the parts of files that may have selected packets, as their indexes say (see 'tapline index')
     ///
-    /// Of the filter, addresses and ports count that every selected packet must have. Packets that are not read are in no count.
+    /// The index is searched for the addresses and ports that the filter requires of every packet. Packets that are not
+    /// read are not counted.
     #[arg(long, conflicts_with = "summary", help_heading = "Filtering")]
     pub index: bool,
 

@@ -18,11 +18,11 @@ const LEAST_BYTES: u64 = 1 << 20;
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Flight recorder")]
 pub struct RecordArgs {
-    /// Keep the newest packets in memory, and write them to a file only when something triggers
+    /// Keep the newest packets in memory, and write them to a file only when a trigger fires
     ///
-    /// SIZE: so much memory, at least 1M. TIME: packets of this time, as far as 256M hold them. The files are named
-    /// after -w: FILE-trigger-00001.pcapng and so on. SIGUSR1 and 'tapline ctl trigger' trigger, and so do the
-    /// --trigger flags. Each packet is written at most once.
+    /// SIZE: memory to use, at least 1M. TIME: keep the packets of the last TIME, in at most 256M. The files are named
+    /// after -w: FILE-trigger-00001.pcapng and so on. Triggers are the --trigger flags, SIGUSR1 and 'tapline ctl
+    /// trigger'. Each packet is written at most once.
     #[arg(
         hide_short_help = true,
         long,
@@ -32,7 +32,7 @@ pub struct RecordArgs {
     )]
     pub record: Option<RecordLimit>,
 
-    /// Packets of this expression trigger
+    /// Trigger when a packet matches FILTER
     #[arg(
         hide_short_help = true,
         long,
@@ -41,8 +41,8 @@ pub struct RecordArgs {
     )]
     pub trigger: Option<String>,
 
-    /// Packets of this expression trigger for their flow: only packets between its two addresses and ports are
-    /// written, from the first in memory on; at most 64 flows at a time
+    /// Trigger when a packet matches FILTER, and write only packets between its two addresses and ports, including those
+    /// in memory; at most 64 flows at a time
     #[arg(
         hide_short_help = true,
         long,
@@ -51,11 +51,11 @@ pub struct RecordArgs {
     )]
     pub trigger_flow: Option<String>,
 
-    /// N packets lost within a second, or within --stats-interval, trigger
+    /// Trigger when N packets are lost within a second, or within --stats-interval
     #[arg(hide_short_help = true, long, value_name = "N", requires = "record")]
     pub trigger_loss: Option<NonZeroU64>,
 
-    /// N packets per second, in a second or --stats-interval, trigger
+    /// Trigger at N packets per second, measured over a second or --stats-interval
     #[arg(hide_short_help = true, long, value_name = "N", requires = "record")]
     pub trigger_rate: Option<NonZeroU64>,
 

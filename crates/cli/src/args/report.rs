@@ -8,8 +8,8 @@ use super::{SandboxArgs, UserArgs};
 
 /// Write a page about captures: rates, losses, hosts, protocols, TCP, DNS
 ///
-/// One HTML file without scripts and without anything from the network, for a browser. Several files are taken as one capture.
-/// Memory is bounded: of very many hosts, flows and connections the page has the largest, and says what it lacks.
+/// The page is one HTML file without scripts or external resources. Several files count as one capture. Memory is bounded: the
+/// page lists the largest hosts, flows and connections, and reports how many others were discarded.
 #[derive(Args, Debug)]
 pub struct ReportArgs {
     /// Capture files, or - for standard input

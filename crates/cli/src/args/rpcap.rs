@@ -45,9 +45,9 @@ pub enum Protocol {
 
 /// Serve captures by libpcap's remote protocol, as rpcapd does, to programs that read rpcap://
 ///
-/// On the loopback, root and the user of the server may connect, and the one who called sudo. With --password-file, whoever has
-/// the password may. The protocol is not encrypted: who sees the connection reads the password and the packets. At most 16
-/// clients are served at once. Ends with SIGINT or SIGTERM.
+/// Without --password-file it listens on loopback, and accepts root, the user of the server and the user who called sudo. With
+/// it, clients need the password. The protocol is not encrypted: everybody who can observe the connection can read the
+/// password and the packets. At most 16 clients are served at a time. SIGINT and SIGTERM end the server.
 #[derive(Args, Debug)]
 pub struct ServeRpcapArgs {
     /// Where to listen; an address other than the loopback requires --password-file

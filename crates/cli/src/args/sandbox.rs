@@ -8,20 +8,21 @@ use tapline::user::User;
 pub struct SandboxArgs {
     /// Do not restrict the program to the files and system calls that it needs
     ///
-    /// By default Landlock and seccomp restrict it once everything is open, as far as the kernel has them. A packet or a
-    /// file that takes the program over then opens few other files and starts no programs. SECURITY.md has the limits.
+    /// By default Landlock and seccomp restrict it once everything is open, if the kernel supports them. An attacker who
+    /// takes over the program with a packet or a file can then open few files and start no programs. 'tapline doctor'
+    /// shows what this kernel supports.
     #[arg(hide_short_help = true, long, help_heading = "Sandbox")]
     pub no_sandbox: bool,
 }
 
-/// Flag of commands that can go on as another user once they are set up.
+/// Flag of commands that can change to another user once they are set up.
 #[derive(Args, Clone, Debug)]
 pub struct UserArgs {
     /// Change to the user NAME and its groups once sockets and input files are open
     ///
-    /// As -Z of tcpdump: files that are written belong to NAME, who must be able to create them, and a COMMAND runs as NAME.
-    /// Files that are opened again later must be readable for NAME. Requires root. A capture has a control socket only with
-    /// --name; the next capture removes its file.
+    /// As -Z of tcpdump: output files belong to NAME, who must be able to create them. A COMMAND of 'capture' runs as NAME.
+    /// NAME must be able to read files that are opened again later. A capture opens a control socket only with --name; the
+    /// next capture removes the socket's file. Requires root.
     #[arg(
         hide_short_help = true,
         short = 'Z',

@@ -52,7 +52,7 @@ fn print(link: &Link, name: &str, refusal: Option<&str>, is_json: bool) -> io::R
     writeln!(io::stdout(), "{}", printable(&line))
 }
 
-/// What decides whether packets come.
+/// The state of an interface: whether packets can arrive.
 fn state(link: &Link) -> &'static str {
     const LOOPBACK: u16 = 772;
     match (link.up, link.hardware, link.state) {

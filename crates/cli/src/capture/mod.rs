@@ -42,7 +42,7 @@ use buffer::BufferChoice;
 use cgroup::Cgroup;
 use readers::choice::ReaderChoice;
 use readers::files;
-use report::progress::{Elsewhere, Progress};
+use report::progress::{Progress, ProgressOnly};
 use report::start;
 use report::summary::Summary;
 
@@ -52,7 +52,7 @@ pub use report::stamps;
 pub use setup::{filter, refuse_misplaced};
 pub use source::{ANY, Source, refused};
 
-/// What the end of a capture reads and writes to restore an interface.
+/// Files that the end of a capture reads and writes to restore an interface.
 pub const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 const INTERRUPTS: &str = "/proc/irq";
 
@@ -233,8 +233,8 @@ fn into_file<C: FileOwner>(
     }
 }
 
-/// A capture that ran, what it wrote, and what ran beside it.
-type RanIntoFiles = (
+/// The result of a capture, the files that it wrote, and the command and the control server that ran beside it.
+type FinishedCapture = (
     Result<CaptureSummary, CaptureError>,
     Written,
     (Option<command::Running>, Option<RunningControl>),
@@ -246,7 +246,7 @@ fn into_files(
     path: &Path,
     capture: Source,
     progress: Progress,
-) -> Result<RanIntoFiles, Failure> {
+) -> Result<FinishedCapture, Failure> {
     let (args, stop) = (start.args, start.stop);
     if let Some(limit) = args.record.record {
         let mut recorders = recorder::for_readers(args, limit, path, &capture)?;
@@ -255,7 +255,7 @@ fn into_files(
             ..Controls::default()
         };
         let beside = start.begin(&capture, &Written::default(), controls, &progress)?;
-        let result = capture.run_files(&mut recorders, &mut progress.around(Elsewhere), stop);
+        let result = capture.run_files(&mut recorders, &mut progress.around(ProgressOnly), stop);
         return Ok((result, recorder::written(&recorders), beside));
     }
     let mut files = files::files(args, path, &capture, flush(args, path))?;
@@ -265,7 +265,7 @@ fn into_files(
         ..Controls::default()
     };
     let beside = start.begin(&capture, &made, controls, &progress)?;
-    let result = capture.run_files(&mut files, &mut progress.around(Elsewhere), stop);
+    let result = capture.run_files(&mut files, &mut progress.around(ProgressOnly), stop);
     Ok((result, files::written(&files), beside))
 }
 
@@ -305,7 +305,7 @@ struct Start<'r> {
 }
 
 impl Start<'_> {
-    /// What the thread that reads keeps.
+    /// Capabilities that the reading thread keeps.
     fn needed(&self, capture: &Source) -> CapabilitySet {
         let counts = |link: &OpenInterface<'_>| link.filter.is_some() || link.xdp_mode.is_some();
         let links = capture.links();
@@ -340,7 +340,7 @@ impl Start<'_> {
         }
         let enforced = restrict(self.args, capture, self.groups)?;
         let socket = self.control.as_ref().and_then(Control::path);
-        let places = start::Places {
+        let details = start::StartDetails {
             metrics: url.as_deref(),
             control: socket.as_deref(),
             enforced,
@@ -350,7 +350,7 @@ impl Start<'_> {
             (self.buffer, self.readers),
             capture,
             written,
-            places,
+            details,
         );
         shown.map_err(|error| Failure::stdout(&error))?;
         progress.ready();

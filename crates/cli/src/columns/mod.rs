@@ -206,7 +206,7 @@ impl ColumnOutput {
     }
 
     /// The same as a line.
-    pub fn tell_uploads(&self, out: &mut dyn Write) -> io::Result<()> {
+    pub fn print_uploads(&self, out: &mut dyn Write) -> io::Result<()> {
         let Some((objects, uploads)) = self.objects.as_ref().zip(self.uploads()) else {
             return Ok(());
         };
@@ -233,7 +233,7 @@ impl ColumnOutput {
     }
 
     /// What was written, as text. `row` is what a row is.
-    pub fn tell(&self, out: &mut dyn Write, written: &Written, row: &str) -> io::Result<()> {
+    pub fn print_to(&self, out: &mut dyn Write, written: &Written, row: &str) -> io::Result<()> {
         let rows = counted(written.rows, row);
         let bytes = counted(written.bytes, "byte");
         let place = match (&self.partition, is_stdout(&self.path)) {
@@ -251,7 +251,7 @@ impl ColumnOutput {
                 url,
                 account: Some(account),
                 ..
-            }) => account.tell(out, url, row),
+            }) => account.print_to(out, url, row),
             _ => Ok(()),
         }
     }

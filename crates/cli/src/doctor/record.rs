@@ -33,7 +33,7 @@ pub struct RecordedChange {
     /// Restores the former state.
     pub former: Change,
     pub made: Change,
-    /// Index of the interface, which tells it from a later interface of the same name.
+    /// Index of the interface, which distinguishes it from a later interface of the same name.
     pub link_index: Option<u32>,
 }
 

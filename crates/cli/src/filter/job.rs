@@ -18,7 +18,7 @@ use crate::units::counted;
 use crate::{filter_file, json, privilege};
 use tapline::filter::SystemNames;
 
-/// What programs of a place filter.
+/// What a filter runs on at `place`, for the summary.
 fn runs_in(place: Place) -> &'static str {
     match place {
         Place::File => "capture files",

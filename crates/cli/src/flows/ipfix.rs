@@ -137,7 +137,7 @@ impl Rates {
     }
 }
 
-/// The time between datagrams, at least. UDP does not tell a sender that its receiver is slower.
+/// The time between datagrams, at least. Over UDP, a sender does not notice that its receiver is slower.
 struct Pace {
     interval: Duration,
     /// When the next one may be sent.

@@ -86,7 +86,8 @@ fn run_files(args: &FlowsArgs) -> Result<Exit, Failure> {
         let read: Counters = Box::new(move || read_families(&progress));
         let uploads = columns.as_ref().and_then(ColumnOutput::counters);
         printer.post_to(serve(args, server, read, uploads)?);
-        read::tell_metrics(&url, args.json, args.quiet).map_err(|error| Failure::stdout(&error))?;
+        read::print_metrics_url(&url, args.json, args.quiet)
+            .map_err(|error| Failure::stdout(&error))?;
     }
     sandbox.enter(args.sandbox, args.quiet)?;
     let mut meter = meter(args, printer)?;
@@ -338,7 +339,7 @@ fn show_start(
         let interfaces = printable(&args.interface.join(", "));
         let _ = writeln!(out, "flows on {interfaces}, {}", summary::room(args));
         if let Some(columns) = columns {
-            let _ = columns.tell_uploads(&mut out);
+            let _ = columns.print_uploads(&mut out);
         }
         if let Some(url) = metrics {
             let _ = writeln!(out, "metrics at {url}");

@@ -96,7 +96,7 @@ pub fn show(ended: &Ended<'_>, origin: &Origin<'_>) -> io::Result<()> {
         room(args)
     )?;
     if let Some((columns, written)) = ended.written() {
-        columns.tell(&mut *out, &written, "flow")?;
+        columns.print_to(&mut *out, &written, "flow")?;
     }
     let Some(collector) = ended.outputs.collector.as_ref().map(Output::sink) else {
         return Ok(());

@@ -23,16 +23,16 @@ pub struct Family {
     pub samples: Samples,
 }
 
-/// What a family has.
+/// The samples of a family.
 #[derive(Clone, Debug)]
 pub enum Samples {
     Counters(Vec<Sample>),
-    /// What may become less, too; `_total` is not part of its name.
+    /// Values that can also decrease; `_total` is not part of the name.
     Gauges(Vec<Sample>),
     Durations(Vec<Durations>),
 }
 
-/// How often durations came.
+/// A histogram of durations: how many were in each bucket.
 #[derive(Clone, Debug)]
 pub struct Durations {
     pub labels: Vec<(&'static str, String)>,

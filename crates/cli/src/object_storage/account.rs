@@ -52,7 +52,7 @@ pub struct Account {
 }
 
 impl Account {
-    pub fn tell(&self, out: &mut dyn Write, url: &ObjectUrl, row: &str) -> io::Result<()> {
+    pub fn print_to(&self, out: &mut dyn Write, url: &ObjectUrl, row: &str) -> io::Result<()> {
         write!(out, "{} uploaded to {url}", self.uploaded.text())?;
         if self.found.files > 0 {
             write!(out, " ({} of an earlier run)", self.found.text())?;

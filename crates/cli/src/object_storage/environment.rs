@@ -27,7 +27,7 @@ const TOKEN_FILES: [&str; 3] = [
     "AZURE_FEDERATED_TOKEN_FILE",
 ];
 
-/// What stands for a secret value.
+/// Printed instead of a secret value.
 const HIDDEN: &str = "(secret)";
 
 /// Shorter values would hide parts of words.

@@ -19,9 +19,9 @@ pub struct Uploader {
 }
 
 /// Tells the queue that nothing is uploaded any longer, also if the thread panics.
-pub struct Ending(pub Arc<Queue>);
+pub struct EndedOnDrop(pub Arc<Queue>);
 
-impl Drop for Ending {
+impl Drop for EndedOnDrop {
     fn drop(&mut self) {
         self.0.uploader_ended();
     }
@@ -30,7 +30,7 @@ impl Drop for Ending {
 impl Uploader {
     /// Ends with the queue.
     pub fn run(mut self) {
-        let _ending = Ending(Arc::clone(&self.attempts.queue));
+        let _ending = EndedOnDrop(Arc::clone(&self.attempts.queue));
         let runtime = runtime::Builder::new_current_thread().enable_all().build();
         let runtime = match runtime {
             Ok(runtime) => runtime,

@@ -228,7 +228,7 @@ fn families(account: &Account) -> Vec<Family> {
     ]
 }
 
-/// What the thread that uploads still needs.
+/// The sandbox of the upload thread.
 fn limits_of_thread(spool: &Spool) -> Sandbox {
     let limits = Sandbox::new(&sandbox::UPLOADS)
         .look_names_up(true)

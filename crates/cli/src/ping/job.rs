@@ -243,7 +243,7 @@ fn begin(
     begun.map_err(|error| Failure::stdout(&error))
 }
 
-/// What a run needs after it is opened. The XDP back end runs programs, and asks for neighbours.
+/// Capabilities that a run keeps after it is opened. The XDP back end runs programs and resolves neighbours.
 fn kept(args: &PingArgs) -> CapabilitySet {
     if setup::is_in_kernel(args) {
         CapabilitySet::BPF | CapabilitySet::NET_ADMIN

@@ -186,11 +186,11 @@ fn serve_metrics(
         families.extend(uploads.iter().flat_map(|uploads| uploads()));
         families
     })?;
-    tell_metrics(&url, args.json, args.quiet).map_err(|error| Failure::stdout(&error))
+    print_metrics_url(&url, args.json, args.quiet).map_err(|error| Failure::stdout(&error))
 }
 
 /// Says where the metrics of a job without a start are.
-pub fn tell_metrics(url: &str, is_json: bool, is_quiet: bool) -> io::Result<()> {
+pub fn print_metrics_url(url: &str, is_json: bool, is_quiet: bool) -> io::Result<()> {
     if is_json {
         return crate::json::print(&json!({ "event": "start", "metrics": url }));
     }
@@ -282,7 +282,8 @@ fn write_columns(
         Ok(())
     } else {
         let mut out = output::screen(&args.output);
-        tell(&mut *out, &summary).and_then(|()| output.tell(&mut *out, &written, "packet"))
+        print_text(&mut *out, &summary)
+            .and_then(|()| output.print_to(&mut *out, &written, "packet"))
     };
     // The failure of the job is reported before that of printing its summary.
     failed.map_or(Ok(()), Err)?;
@@ -337,8 +338,8 @@ fn print_summary(args: &ReadArgs, summary: &ReadSummary, broken: &[InputError]) 
         return Ok(());
     }
     let mut out = output::screen(&args.output);
-    tell(&mut *out, summary)?;
-    output::Written::from(&summary.written).tell(&mut out)?;
+    print_text(&mut *out, summary)?;
+    output::Written::from(&summary.written).print_to(&mut out)?;
     let overflow = summary.written.overflow_packets;
     if overflow > 0 {
         let (packets, most) = (grouped(overflow), args.edit.split_files());
@@ -363,7 +364,7 @@ fn print_summary(args: &ReadArgs, summary: &ReadSummary, broken: &[InputError]) 
 }
 
 /// The packets, by what became of them.
-fn tell(mut out: &mut dyn Write, summary: &ReadSummary) -> io::Result<()> {
+fn print_text(mut out: &mut dyn Write, summary: &ReadSummary) -> io::Result<()> {
     account_line(&mut out, summary)?;
     if let Some(used) = &summary.index {
         writeln!(out, "{}", index_line(used))?;

@@ -12,7 +12,7 @@ use tapline::rpcap::{
 };
 
 use super::Url;
-use super::counted::{CaptureBoard, Counted};
+use super::metrics::{CaptureBoard, Counted};
 use super::summary::Summary;
 use crate::args::{BackendChoice, CaptureArgs};
 use crate::capture::{self, flush};

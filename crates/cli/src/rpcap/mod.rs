@@ -1,7 +1,7 @@
 //! `tapline capture -i rpcap://…`: packets of another host, by libpcap's remote protocol.
 
-mod counted;
 mod job;
+mod metrics;
 mod summary;
 mod url;
 

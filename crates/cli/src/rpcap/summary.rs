@@ -111,6 +111,6 @@ impl Summary<'_> {
         }
         let url = printable(&self.url.to_string());
         writeln!(out, "{} from {url}", span(self.result.duration))?;
-        self.written.tell(out)
+        self.written.print_to(out)
     }
 }

@@ -34,7 +34,7 @@ pub use calls::{
     METRICS, MONITOR, PING, PING_XDP, PROCESSES, READ, RESPOND, RPCAP, SEND, SERVE, SIGNALS,
 };
 
-/// What a command still needs.
+/// The files, system calls and other rights that a command keeps in its sandbox.
 #[derive(Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a need of its own")]
 pub struct Sandbox {

@@ -33,7 +33,7 @@ const FAILED_PAUSE: Duration = Duration::from_secs(1);
 /// Longest time in which sessions end after a stop.
 const END_TIME: Duration = Duration::from_secs(5);
 
-/// What opening a capture takes.
+/// Capabilities that opening a capture requires, and their names.
 const NEEDED: [(CapabilitySet, &str); 1] = [(CapabilitySet::NET_RAW, "CAP_NET_RAW")];
 
 pub fn run(args: &ServeRpcapArgs) -> Result<Exit, Failure> {

@@ -48,7 +48,7 @@ impl Stalled {
     }
 }
 
-/// Checks that the file's drop counts and final counters tell the same loss as the summary.
+/// Checks that the file's drop counts and final counters contain the same loss as the summary.
 #[track_caller]
 fn assert_file_tells(file: &str, ended: &Ended) {
     let summary = ended.summary();

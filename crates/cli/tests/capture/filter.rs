@@ -211,7 +211,7 @@ fn the_netmask_is_the_interfaces() {
     }
 }
 
-/// A long list of hosts: few are wanted, and the summary tells what became of all.
+/// A long list of hosts: few packets match, and the summary accounts for all.
 #[test]
 fn a_list_that_the_kernel_cannot_hold_is_split() {
     let scene = Scene::new();

@@ -245,7 +245,7 @@ fn prometheus_gets_the_same() {
     running.stop().exit(0);
 }
 
-/// The sum of a class less its groups told is what the others had.
+/// The sum of a class minus its printed groups is the sum of the other groups.
 #[test]
 fn prometheus_gets_the_largest_groups() {
     let scene = Scene::new();
@@ -278,7 +278,7 @@ fn prometheus_gets_the_largest_groups() {
     running.stop().exit(0);
 }
 
-/// Whoever asks does not have to wait for a long interval's end, which is told as one still.
+/// A scrape does not have to wait for the end of a long interval. The interval is still reported as one.
 #[test]
 fn with_metrics_a_long_interval_is_read_more_often() {
     let scene = Scene::new();

@@ -85,7 +85,7 @@ fn one_packet_or_some_are_chosen() {
     let (some, summary) = verdicts(&format!("--packet {file} -c 3 udp"));
     assert_eq!((&some[..], &summary["packets"]), (&all[..3], &3.into()));
     let (mut one, summary) = verdicts(&format!("--packet {file} --number 2 udp"));
-    // Of one packet every term is told.
+    // For a single packet, every term is reported.
     let terms = one[0].as_object_mut().expect("an object").remove("terms");
     let term = json!({ "column": 1, "term": "udp", "outcome": "true" });
     assert_eq!((&one[0]["decided_by"], terms), (&term, Some(json!([term]))));

@@ -22,7 +22,7 @@ fn host() -> Host {
     host
 }
 
-/// Newer ones than the ip(8) of this system tell who has made an address.
+/// As newer versions of ip(8) than this system's, tapline also prints which program added an address (`proto`).
 fn lines(text: &str) -> Vec<String> {
     let text = text
         .replace(" proto kernel_ll", "")
@@ -53,8 +53,7 @@ const QUESTIONS: [&str; 17] = [
     "addr show group default",
 ];
 
-/// Whether ip(8) answers what is asked: not for a network of the other family, and not by the kind of links where
-/// it does not show those.
+/// Whether ip(8) supports this list: not a network of the other family, and not a kind of link where it does not show links.
 fn is_possible(flags: &str, line: &str) -> bool {
     let (v4, v6) = (line.contains("to 10."), line.contains("to 2001:"));
     let kind = line.contains("type");

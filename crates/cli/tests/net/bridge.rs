@@ -265,7 +265,7 @@ fn a_batch_makes_and_takes_back_what_bridges_know() {
     );
     assert_eq!(lines[1]["undone"], 6, "{lines:?}");
     assert_eq!((entries(), groups()), (before, 2));
-    // What a refused line was about is told.
+    // The error names the object of the rejected line.
     let error = lines[0]["error"].as_str().expect("words");
     assert!(error.starts_with("cannot add group 239.1.1.9 "), "{error}");
 }
@@ -297,7 +297,7 @@ fn a_monitor_tells_of_groups() {
     running.stop().exit(0);
 }
 
-/// Kernels without filtering of VLANs have none to tell of.
+/// Kernels without VLAN filtering report no VLANs.
 #[test]
 fn a_monitor_of_all_passes_over_what_the_kernel_lacks() {
     let host = host();

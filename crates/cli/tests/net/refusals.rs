@@ -69,7 +69,7 @@ fn a_number_out_of_its_range_is_refused_with_the_range() {
         assert!(text.contains(words), "{line}: {text}");
         assert_eq!((text.lines().count(), status), (1, 2), "{line}: {text}");
     }
-    // What is no number is told as before.
+    // A word that is not a number has the usual error.
     let (text, _) = refused(&host, "link set va mtu large");
     assert!(text.contains("\"large\" is not a value of mtu ("), "{text}");
 }

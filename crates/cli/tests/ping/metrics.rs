@@ -83,8 +83,7 @@ fn counters_are_those_of_the_kernel_once_they_have_been_posted() {
     running.stop();
 }
 
-/// The kernel tells of a host that is not there when it has asked for it in vain for three seconds: of probes
-/// that have been counted as lost.
+/// The kernel reports an absent neighbour only after three seconds. By then its probes have been counted as lost.
 #[test]
 fn what_counts_never_becomes_less() {
     let scene = Scene::new();

@@ -62,7 +62,7 @@ fn assert_reads_as_ping(scene: &Scene, line: &str) {
 fn one_target_reads_as_ping_tells_it() {
     let scene = Scene::new();
     dead_ends(&scene);
-    // Of a host that is not there the kernel tells after it has asked for it for three seconds.
+    // The kernel reports an absent host after three seconds.
     ask_for_neighbours(&scene);
     for line in [
         "-c 3 -i 0.2 10.1.0.2",

@@ -42,7 +42,7 @@ fn convert_here(from: &str, to: &str, format: Format) {
     let _ = read.finish().expect("a summary");
 }
 
-/// The first file that the summary tells of.
+/// The first file in the summary.
 #[track_caller]
 fn told(file: &str) -> Value {
     events(&format!("read --summary {file}")).swap_remove(0)
@@ -120,7 +120,7 @@ fn a_copy_keeps_lengths_beyond_the_snaplen_for_capinfos_too() {
     }
 }
 
-/// What tshark tells of the packets and their options; the comments of statistics blocks and the
+/// What tshark reports about the packets and their options; the comments of statistics blocks and the
 /// rest come from the other test of the same file.
 const FIELDS: [&str; 8] = [
     "frame.time_epoch",

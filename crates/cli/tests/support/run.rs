@@ -412,7 +412,7 @@ impl Summary {
     #[track_caller]
     pub fn all_lost(&self) -> u64 {
         let places = ["nic", "ring", "program", "reader", "writer"];
-        // What the kernel cannot tell of the driver is null.
+        // A value of the driver that the kernel does not report is null.
         let driver = self.0["lost"]["driver"].as_u64().unwrap_or(0);
         places.iter().map(|place| self.lost(place)).sum::<u64>() + driver
     }

@@ -83,16 +83,16 @@ fn what_has_no_flow_says_why() {
         bytes
     };
     assert_eq!(of(&fragment(0x2000)), Ok([1000, 53]));
-    assert_eq!(of(&fragment(0x0010)), Err(Outside::Fragment));
+    assert_eq!(of(&fragment(0x0010)), Err(NoFlow::Fragment));
     // Cut in the IP header, in the ports, and behind them.
-    assert_eq!(of(&frame[..30]), Err(Outside::Malformed));
-    assert_eq!(of(&frame[..37]), Err(Outside::Malformed));
+    assert_eq!(of(&frame[..30]), Err(NoFlow::Malformed));
+    assert_eq!(of(&frame[..37]), Err(NoFlow::Malformed));
     assert_eq!(of(&frame[..38]), Ok([1000, 53]));
-    assert_eq!(of(&frame[..10]), Err(Outside::Malformed));
+    assert_eq!(of(&frame[..10]), Err(NoFlow::Malformed));
     let mut arp = frame.clone();
     arp[12..14].copy_from_slice(&[0x08, 0x06]);
-    assert_eq!(of(&arp), Err(Outside::NotIp));
-    assert_eq!(of(&arp[..20]), Err(Outside::NotIp));
+    assert_eq!(of(&arp), Err(NoFlow::NotIp));
+    assert_eq!(of(&arp[..20]), Err(NoFlow::NotIp));
     // SCTP has ports that nobody dissects; OSPF has none.
     for (protocol, ports) in [(132, [1000, 53]), (89, [0, 0])] {
         let mut other = frame.clone();

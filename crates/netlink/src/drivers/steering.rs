@@ -103,7 +103,7 @@ impl Ethtool {
 
     /// The fields of packets of a type that the hash covers, as letters: s and d for the addresses of IP, f and n for the
     /// ports, m, v, t for the destination address, the tag and the protocol of layer 2 and 3, r if such packets are dropped.
-    /// `None` if the driver does not tell. Equals `ethtool -n NAME rx-flow-hash TYPE`.
+    /// `None` if the driver does not report it. Equals `ethtool -n NAME rx-flow-hash TYPE`.
     ///
     /// # Errors
     /// `Cause::System` with ENODEV if the link does not exist.
@@ -154,7 +154,7 @@ impl Ethtool {
             .map_err(ioctl_failed(Action::Set, RequestTarget::Hash(name)))
     }
 
-    /// Number of the queues that a hash or a rule can choose; `None` if the driver does not tell.
+    /// Number of the queues that a hash or a rule can choose; `None` if the driver does not report it.
     ///
     /// # Errors
     /// `Cause::System` with ENODEV if the link does not exist.

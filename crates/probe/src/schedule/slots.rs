@@ -78,7 +78,7 @@ struct Backoff {
     most_ns: u64,
 }
 
-/// The answer of [`Schedule::turn`].
+/// What to do next: send a probe, skip a slot, or wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Turn {
     Send(Probe, Slot),

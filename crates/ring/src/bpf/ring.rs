@@ -55,7 +55,7 @@ impl Default for BpfRingOptions {
 /// It reads packet beginnings. `Send`, not `Sync`.
 ///
 /// The program takes the time stamps (`CLOCK_MONOTONIC`, converted to the time of day as
-/// [`XdpRing`](crate::XdpRing) does), unless the device has told its own. Packets are as the driver delivers them: VLAN tags
+/// [`XdpRing`](crate::XdpRing) does), unless the device has reported one. Packets are as the driver delivers them: VLAN tags
 /// are in place unless the interface strips them, and the checksum status is unknown.
 ///
 /// The descriptor becomes readable when there are records. A record wakes the reader only if all earlier records
@@ -77,7 +77,7 @@ pub struct BpfRing {
     lost: u64,
     account: RingCounters,
     properties: RingProperties,
-    /// Each record has what the device told.
+    /// Each record has the device's metadata.
     has_metadata: bool,
     /// The clock behind the device's time stamps.
     clock: Option<Box<DeviceClock>>,
@@ -494,7 +494,7 @@ impl BpfRing {
     }
 }
 
-/// The walk over the records of `span` from position `at` of a [`Cursor`] on, without what the device told.
+/// The walk over the records of `span` from position `at` of a [`Cursor`] on, without what the device reported.
 #[inline]
 fn resume<'b>(
     memory: &'b RecordMemory,

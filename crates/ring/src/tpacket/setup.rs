@@ -130,7 +130,7 @@ pub(crate) fn open(
     })
 }
 
-/// What [`Opened::spare`] is.
+/// Returns [`Opened::spare`].
 fn spare(role: &Role<'_>, geometry: &Geometry) -> Option<Arc<OwnedFd>> {
     if geometry.retire_ms <= SHORT_RETIRE_MS {
         return None;

@@ -65,7 +65,7 @@ impl XdpSetupError {
         }
     }
 
-    /// Why the kernel refused and what to do about it, as far as its error tells.
+    /// Why the kernel refused and what to do about it, as far as its error shows.
     fn reason(&self) -> &'static str {
         match (self.step, self.source.raw_os_error()) {
             (XdpSetupStep::Socket, Some(libc::EPERM)) => {

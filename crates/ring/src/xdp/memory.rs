@@ -81,7 +81,7 @@ impl Memory {
         matches!(metadata.mark, METADATA_MARK | DEVICE_METADATA_MARK).then_some(metadata)
     }
 
-    /// What the device told the program about a packet with this `metadata`, if anything.
+    /// What the device reported to the program about a packet with this `metadata`, if anything.
     ///
     /// # Safety
     /// As for [`Memory::bytes`].

@@ -106,7 +106,7 @@ fn a_reader_that_does_not_read_costs_packets_and_each_is_counted() {
         assert!(buffer.is_filling());
         buffer.refresh();
         assert_eq!(buffer.counters().waiting(), SMALL_PACKETS);
-        // What is in the buffer, and then one more, in front of which the loss is told.
+        // The packets in the buffer, and then one more, which reports the loss before it.
         while let Some(mut batch) = buffer.next_batch() {
             assert_eq!(batch.lost_before(), 0);
             packets += batch.len() as u64;
@@ -165,7 +165,7 @@ fn under_load_every_packet_is_delivered_or_reported_at_its_place() {
         let counts = mirrored.counters();
         assert_eq!(counts.total(), count);
         assert_eq!(counts.delivered, packets);
-        // Those lost after the last packet are told by nothing but the count.
+        // Only the counter includes packets that were lost after the last one.
         assert!(lost <= counts.lost, "{lost} {counts:?}");
         send(&left, &[end_frame()]);
         let mut batch = mirrored.first().next_batch().expect("the last packet");

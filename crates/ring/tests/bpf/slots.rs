@@ -210,7 +210,7 @@ fn under_load_every_packet_is_delivered_or_reported_at_its_place() {
     let counts = taken.slot_program.counters();
     assert_eq!(counts.delivered, packets);
     assert_eq!(counts.delivered + counts.lost, COUNT);
-    // Those lost after the last packet are told by nothing but the count.
+    // Only the counter includes packets that were lost after the last one.
     send(&left, &[end_frame()]);
     let mut batch = taken.first().next_batch().expect("the last packet");
     assert_eq!(batch.lost_before(), counts.lost - lost);

@@ -161,7 +161,7 @@ fn options_that_cannot_be_are_refused_before_the_kernel_is_asked() {
 #[track_caller]
 fn until_broken(ring: &PacketRing) {
     let timeout = Timespec::try_from(DEADLINE).unwrap();
-    // No flag asks for errors: they are always told.
+    // Errors need no flag: they are always reported.
     let mut descriptors = [PollFd::from_borrowed_fd(ring.as_fd(), PollFlags::empty())];
     assert_eq!(poll(&mut descriptors, Some(&timeout)).unwrap(), 1);
     assert!(descriptors[0].revents().contains(PollFlags::ERR));

@@ -9,7 +9,7 @@ use super::merge_order::{MergeOrder, Source};
 use super::{CaptureFile, WriteError};
 
 /// Ranges of memory that are written together. The kernel takes at most 1024 (`UIO_MAXIOV`); it copies their list, which is
-/// dearer from 16 KiB on.
+/// more expensive from 16 KiB on.
 const RANGES: usize = 512;
 
 /// When packets are copied, the one this many places ahead in its lane is prefetched.

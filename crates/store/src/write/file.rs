@@ -28,7 +28,7 @@ const DIRECT_BYTES_MIN: usize = 64 << 10;
 /// A file that was created and kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct FileMade {
+pub struct CreatedFile {
     /// Its name.
     pub path: PathBuf,
     /// Packets written to it.
@@ -86,8 +86,8 @@ pub struct CaptureFile {
     statistics: StatisticsSource,
     secrets: Option<SecretsSource>,
     indexes: Indexes,
-    files: VecDeque<FileMade>,
-    files_made: u64,
+    files: VecDeque<CreatedFile>,
+    files_created: u64,
     removed: Removed,
     is_closed: bool,
     accepted: u64,
@@ -164,7 +164,7 @@ impl CaptureFile {
             secrets: options.secrets,
             indexes: Indexes::new(options.index),
             files: VecDeque::new(),
-            files_made: 0,
+            files_created: 0,
             removed: Removed::default(),
             is_closed: false,
             accepted: 0,
@@ -507,7 +507,7 @@ impl CaptureFile {
 
     /// The files that were created and kept, oldest first. The last is the current one, with the counters
     /// of the last flush.
-    pub fn files(&self) -> impl ExactSizeIterator<Item = &FileMade> + DoubleEndedIterator {
+    pub fn files(&self) -> impl ExactSizeIterator<Item = &CreatedFile> + DoubleEndedIterator {
         self.files.iter()
     }
 

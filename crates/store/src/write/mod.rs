@@ -43,7 +43,7 @@ mod sink;
 pub use chunk::{ChunkEncoder, PacketChunk};
 pub use chunk_merge::{ChunkMerge, LaneCounts};
 pub use error::WriteError;
-pub use file::{CaptureFile, FileMade, IndexCounts, Removed};
+pub use file::{CaptureFile, CreatedFile, IndexCounts, Removed};
 pub use options::{
     CaptureFileOptions, Compression, Format, Output, Rotation, SecretsSource, StatisticsSource,
 };

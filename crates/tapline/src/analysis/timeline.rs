@@ -96,7 +96,7 @@ impl Timeline {
         Some((first.saturating_mul(self.width_ns), length_ns))
     }
 
-    /// What has times far from the others: before them, and after them.
+    /// The packets whose times are far from all others: those before, and those after.
     pub fn far(&self) -> [Slot; 2] {
         let Some((first, last)) = self.places() else {
             return [Slot::default(); 2];

@@ -7,7 +7,7 @@
 
 pub mod changes;
 mod closing;
-mod ending;
+mod interface_down;
 mod refilter;
 mod split;
 mod summary;
@@ -70,7 +70,7 @@ pub struct Engine {
     live: LiveCounters,
     /// Interfaces that get no more packets.
     leaving: Vec<Leaving>,
-    /// Changes of the list of queues.
+    /// How often the list of queues has changed.
     layout: u64,
     /// Interfaces that went down and may come back.
     down: Vec<IfIndex>,
@@ -427,7 +427,7 @@ impl Engine {
         let interval = if self.interfaces.iter().any(Interface::ends_silently) {
             self.options
                 .tick
-                .min(Duration::from_nanos(ending::CHECK_NS))
+                .min(Duration::from_nanos(interface_down::CHECK_NS))
         } else {
             self.options.tick
         };

@@ -1,4 +1,4 @@
-//! The flight recorder: keeps the newest packets in memory, and writes them to a file when something happens.
+//! The flight recorder: keeps the newest packets in memory, and writes them to a file when a trigger fires.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -33,14 +33,14 @@ pub struct RecorderOptions {
     pub keep: Option<Duration>,
     /// How long packets are written after a trigger. A trigger within this time extends it and starts no file.
     pub after: Duration,
-    /// A packet that passes triggers.
+    /// A packet that matches this filter triggers.
     pub trigger: Option<Expression>,
-    /// A packet that passes triggers for its flow: only the packets of both directions between its addresses and
-    /// ports are written.
+    /// A packet that matches this filter triggers for its flow: only packets between its addresses and ports are written,
+    /// in both directions.
     pub trigger_flow: Option<Expression>,
-    /// This many packets lost between two ticks trigger.
+    /// Triggers when this many packets are lost between two ticks.
     pub trigger_loss: Option<u64>,
-    /// This many packets delivered per second, between two ticks, trigger.
+    /// Triggers when this many packets per second are delivered between two ticks.
     pub trigger_rate_pps: Option<u64>,
     /// The files. They must be pcapng without rotation.
     pub files: RecorderFiles,

@@ -378,9 +378,9 @@ impl Count {
             if let Some(end) = self.ending.take() {
                 return self.end(end);
             }
-            match self.link_news() {
-                Some(LinkNews::Removed(link)) => return self.end(CountEnd::LinkRemoved { link }),
-                Some(LinkNews::Changed(link)) => return Ok(Some(CountEvent::Link(link))),
+            match self.link_update() {
+                Some(LinkUpdate::Removed(link)) => return self.end(CountEnd::LinkRemoved { link }),
+                Some(LinkUpdate::Changed(link)) => return Ok(Some(CountEvent::Link(link))),
                 None => {}
             }
             if is_readable(&self.stop).map_err(cannot_wait)? {
@@ -493,7 +493,7 @@ impl Count {
     }
 
     /// The next relevant link event.
-    fn link_news(&mut self) -> Option<LinkNews> {
+    fn link_update(&mut self) -> Option<LinkUpdate> {
         for _ in 0..MAX_LINK_EVENTS {
             // Ignore a notification that cannot be read: the next one updates the state.
             let Ok(event) = self.watch.try_next() else {
@@ -503,7 +503,7 @@ impl Count {
                 LinkEvent::Removed(link) => {
                     let mut points = self.points();
                     if let Some(point) = points.find(|point| point.index == link.ifindex().0) {
-                        return Some(LinkNews::Removed(point.link.clone()));
+                        return Some(LinkUpdate::Removed(point.link.clone()));
                     }
                 }
                 LinkEvent::Added(link) | LinkEvent::Changed { after: link, .. } => {
@@ -512,7 +512,7 @@ impl Count {
                     if let Some(number) = number
                         && !(state == LinkState::Down && self.is_leaving(link.ifindex()))
                     {
-                        return Some(LinkNews::Changed(self.links[number].note(state)));
+                        return Some(LinkUpdate::Changed(self.links[number].note(state)));
                     }
                 }
                 _ => {}
@@ -523,7 +523,7 @@ impl Count {
 }
 
 /// A relevant link event.
-enum LinkNews {
+enum LinkUpdate {
     /// The interface with this name was removed.
     Removed(String),
     Changed(CountedLink),

@@ -6,7 +6,7 @@ use bpf::{LoadError, MapError, TcAttachError, XdpAttachError};
 use filter::{FilterError, LinkType};
 use netlink::NetlinkError;
 
-/// What packets of a hardware type lack.
+/// Why packets of a hardware type cannot be counted: what they lack.
 fn lacking(is_known: bool) -> &'static str {
     if is_known {
         "no bytes on the wire"

@@ -8,7 +8,7 @@ use store::read::{Header, Item};
 
 use super::error::{ConsumerError, ReadError};
 use super::input::is_stopped;
-use super::progress::Shown;
+use super::progress::SharedProgress;
 use super::selection::{PacketMatcher, Selection};
 use crate::analysis::Analysis;
 use crate::{Packet, Stop};
@@ -254,7 +254,7 @@ pub(super) struct Delivery<'a, D> {
     pub last_number: u64,
     pub stop: &'a mut StopCheck,
     /// The counters for other threads.
-    pub shown: &'a Shown,
+    pub shared: &'a SharedProgress,
     /// Time of the last tick.
     pub ticked: Instant,
 }
@@ -312,7 +312,7 @@ impl<D: Destination> Delivery<'_, D> {
 
 impl<D: Destination> ItemReceiver for Delivery<'_, D> {
     fn read_to(&mut self, offset: u64) -> Result<(), ReadError> {
-        self.shown
+        self.shared
             .store(offset, self.counts.received, self.counts.selected);
         if self.ticked.elapsed() < TICK {
             return Ok(());

@@ -88,8 +88,8 @@ impl Flow {
     }
 }
 
-/// A file that was begun.
-struct Begun {
+/// The file of a flow.
+struct FlowFile {
     path: PathBuf,
     /// Whether it has a beginning: then it is opened again.
     is_created: bool,
@@ -110,7 +110,7 @@ pub(super) struct FlowCopy {
     flows: HashMap<Flow, usize>,
     flows_max: usize,
     /// By number; 0 is that of no flow.
-    begun: Vec<Begun>,
+    files: Vec<FlowFile>,
     /// The open ones, with the count of packets at their last one.
     open: HashMap<usize, (CaptureFile, u64)>,
     packets_seen: u64,
@@ -153,7 +153,7 @@ impl FlowCopy {
             first_interface: 0,
             flows: HashMap::new(),
             flows_max: flows_max.get(),
-            begun: Vec::new(),
+            files: Vec::new(),
             open: HashMap::new(),
             packets_seen: 0,
             packet_bytes: 0,
@@ -169,7 +169,7 @@ impl FlowCopy {
 
     /// Chooses the name of the next file. Returns its number.
     fn begin(&mut self, name: &str) -> usize {
-        let number = self.begun.len();
+        let number = self.files.len();
         let file = self.path.file_name().unwrap_or_default().to_string_lossy();
         let (stem, suffix) = match file.find(".pcapng").filter(|at| *at > 0) {
             Some(at) => file.split_at(at),
@@ -178,7 +178,7 @@ impl FlowCopy {
         let path = self
             .path
             .with_file_name(format!("{stem}_{number:05}_{name}{suffix}"));
-        self.begun.push(Begun {
+        self.files.push(FlowFile {
             path,
             is_created: false,
         });
@@ -253,21 +253,21 @@ impl FlowCopy {
     }
 
     fn open(&mut self, number: usize) -> Result<CaptureFile, WriteError> {
-        let begun = &mut self.begun[number];
-        let output = if begun.is_created {
+        let flow_file = &mut self.files[number];
+        let output = if flow_file.is_created {
             let failed = |source| WriteError::Create {
-                file: begun.path.clone(),
+                file: flow_file.path.clone(),
                 source,
             };
-            let file = OpenOutput::existing().open(&begun.path);
+            let file = OpenOutput::existing().open(&flow_file.path);
             let mut file = file.map_err(failed)?;
             file.seek(SeekFrom::End(0)).map_err(failed)?;
             Output::Descriptor {
                 file,
-                name: begun.path.clone(),
+                name: flow_file.path.clone(),
             }
         } else {
-            Output::Path(begun.path.clone())
+            Output::Path(flow_file.path.clone())
         };
         let mut options = CaptureFileOptions::new(output, Vec::new());
         options.preface = Some(self.preface.clone());
@@ -275,7 +275,7 @@ impl FlowCopy {
         options.cut_to_snaplen = false;
         options.buffer_bytes = BUFFER_BYTES;
         let file = CaptureFile::create(options, 0)?;
-        begun.is_created = true;
+        flow_file.is_created = true;
         Ok(file)
     }
 
@@ -320,11 +320,11 @@ impl CopyDestination for FlowCopy {
     }
 
     fn written(&self) -> WrittenFiles {
-        let created = self.begun.iter().filter(|begun| begun.is_created);
+        let created = self.files.iter().filter(|file| file.is_created);
         WrittenFiles {
             packets: self.packets,
             bytes: self.bytes,
-            paths: created.map(|begun| begun.path.clone()).collect(),
+            paths: created.map(|file| file.path.clone()).collect(),
             overflow_packets: self.overflow_packets,
             left_out: self.left_out,
         }

@@ -27,7 +27,7 @@ pub struct IndexUse {
     pub skipped: usize,
 }
 
-/// What selected packets have.
+/// What an index is searched for: what every selected packet has.
 #[derive(Debug)]
 pub(super) struct IndexQuery {
     pub needed: Needed,
@@ -131,21 +131,21 @@ impl Parts {
             .sum()
     }
 
-    pub(super) fn of(self, file: File) -> PartsOf {
-        PartsOf {
+    pub(super) fn of(self, file: File) -> PartsReader {
+        PartsReader {
             file,
             ranges: self.ranges,
         }
     }
 }
 
-/// The parts of a file, one after another.
-pub(super) struct PartsOf {
+/// Reads the parts of a file one after another.
+pub(super) struct PartsReader {
     file: File,
     ranges: VecDeque<Range<u64>>,
 }
 
-impl Read for PartsOf {
+impl Read for PartsReader {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let Some(range) = self.ranges.front_mut() else {
             return Ok(0);

@@ -189,7 +189,7 @@ impl Read {
             return Ok(Step::End);
         }
         if self.counts.received.is_multiple_of(PROGRESS_ITEMS.into()) {
-            self.progress.shown.store(
+            self.progress.shared.store(
                 self.inputs.offset(),
                 self.counts.received,
                 self.counts.selected,
@@ -421,7 +421,7 @@ impl Read {
             snaplen: self.snaplen,
             limit: self.limit,
             stop: &mut self.stop,
-            shown: &self.progress.shown,
+            shared: &self.progress.shared,
             ticked: Instant::now(),
         };
         let mut broken = Vec::new();
@@ -448,7 +448,7 @@ impl Read {
             note(&mut self.input_summaries, error);
         }
         let is_done = delivery.is_done();
-        self.progress.shown.store(
+        self.progress.shared.store(
             self.inputs.offset(),
             self.counts.received,
             self.counts.selected,

@@ -70,7 +70,7 @@ impl Selection {
         })
     }
 
-    /// What an index can tell of selected packets.
+    /// What an index is searched for: what every selected packet has.
     pub(super) fn index_query(&self) -> IndexQuery {
         let text = self
             .compiler

@@ -110,7 +110,7 @@ pub struct QueuedPacket<'q> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct QueueSize(pub usize);
 
-/// What a packet counts for besides its bytes.
+/// Bytes that a packet counts in addition to its own.
 const PER_PACKET: usize = 64;
 
 /// Copies of a packet that a source puts into a queue at most. They take no memory.
@@ -279,7 +279,7 @@ impl SendQueue {
         MAX_COPIES.saturating_sub(self.all().copies)
     }
 
-    /// How many of the packets `first..end` are known to be copies of the first one, with that one.
+    /// How many of the packets `first..end`, from the first one on, are known to be copies of it, including itself.
     #[inline]
     pub(super) fn repeated(&self, first: usize, end: usize) -> usize {
         let is_last = first + 1 >= self.all().entries.len();

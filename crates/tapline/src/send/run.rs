@@ -13,9 +13,9 @@ use super::timing::{Pacer, Rate, Schedule, is_stopped};
 use crate::stop::Stop;
 use crate::uplink::UplinkWatch;
 
-/// Batches and packets between two looks at the stop: what comes first.
-const BATCHES_PER_LOOK: u32 = 32;
-const PACKETS_PER_LOOK: usize = 2048;
+/// The stop flag is checked after so many batches or packets, whichever comes first.
+const BATCHES_PER_CHECK: u32 = 32;
+const PACKETS_PER_CHECK: usize = 2048;
 
 /// Packets that carry the same send time, at most.
 const STAMPED_BATCH: usize = 64;
@@ -26,19 +26,19 @@ const MAX_BEHIND_NS: u64 = 20_000_000;
 /// Packets are stamped at most so often: each costs about two system calls more.
 const STAMP_INTERVAL_NS: u64 = 1_000_000;
 
-/// Batches and packets since the last look at the stop. They add up over queues, which may be small.
+/// Batches and packets since the last check of the stop flag. Queues may be small, so the counts continue from one queue to the next.
 #[derive(Default)]
-struct Unseen {
+struct SinceStopCheck {
     batches: u32,
     packets: usize,
 }
 
-impl Unseen {
-    /// Adds a batch. Returns whether it is time for a look.
+impl SinceStopCheck {
+    /// Adds a batch. Returns whether it is time for a check.
     fn add(&mut self, packets: usize) -> bool {
         self.batches += 1;
         self.packets += packets;
-        let is_time = self.batches >= BATCHES_PER_LOOK || self.packets >= PACKETS_PER_LOOK;
+        let is_time = self.batches >= BATCHES_PER_CHECK || self.packets >= PACKETS_PER_CHECK;
         if is_time {
             *self = Self::default();
         }
@@ -62,7 +62,7 @@ pub struct Run {
     timed: SendQueue,
     /// When a packet is to be stamped again.
     next_stamp_ns: u64,
-    unseen: Unseen,
+    since_stop_check: SinceStopCheck,
     /// Unless uplinks are permitted.
     uplinks: Option<Arc<UplinkWatch>>,
     /// The latest clock read.
@@ -91,7 +91,7 @@ impl Run {
             pacer: Pacer::new(),
             timed: SendQueue::default(),
             next_stamp_ns: 0,
-            unseen: Unseen::default(),
+            since_stop_check: SinceStopCheck::default(),
             uplinks,
             now_ns: 0,
             first_ns: None,
@@ -160,7 +160,7 @@ impl Run {
                 self.timed.clear();
                 result?;
             }
-            let is_time = self.unseen.add(end - next);
+            let is_time = self.since_stop_check.add(end - next);
             next = end;
             if is_time {
                 self.now_ns = monotonic_ns();

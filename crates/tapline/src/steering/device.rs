@@ -52,8 +52,8 @@ impl SteeringDevice {
         (&mut self.ethtool, self.link)
     }
 
-    /// What is in the place of `setting` at present. Of numbers, all that the driver has; of a rule, the rule that is the
-    /// same but for its number. `None` if there is no such rule.
+    /// The present value that `setting` would replace. For numbers, all numbers of that kind that the driver has; for a rule, the
+    /// rule that is equal except for its number, or `None` if there is no such rule.
     ///
     /// # Errors
     /// [`SteeringError::Unsupported`] if the driver has no such setting.

@@ -98,7 +98,7 @@ fn a_wrong_checksum_is_corrupt_where_the_kernel_lets_it_through() {
             (reaches.into(), 1),
             "{family:?} {backend:?}"
         );
-        // Nothing has run out of room, and what reaches nobody is told.
+        // No buffer has overflowed, and replies that reach no socket are reported.
         let is_dropped = family.is_ipv6 && backend == Backend::Raw;
         assert_eq!(
             (summary.overruns, summary.checksum_drops),

@@ -37,8 +37,8 @@ fn watch(host: &Host) -> Watch<Fdb> {
     watch
 }
 
-/// Takes events until the same is known as is there. Carriers come back when the kernel has the time, with
-/// addresses that devices listen to, and are told then.
+/// Takes events until the watch knows the same entries as the kernel. A carrier comes back with a delay, and adds the
+/// addresses that devices listen to.
 #[track_caller]
 fn assert_gets_up_to_date(host: &Host, watch: &mut Watch<Fdb>, after: &str) {
     for _ in 0..MOST_ROUNDS {
@@ -125,7 +125,7 @@ fn entries_that_leave_with_a_port_are_reported() {
     assert_eq!(of_bridge(&watch), 0);
 }
 
-/// The kernel tells that an address is somewhere else, and not that it is no longer where it was.
+/// The kernel reports the new port of an address, and does not report that the address left the old port.
 #[test]
 fn an_address_that_moves_is_one_entry() {
     let host = host();

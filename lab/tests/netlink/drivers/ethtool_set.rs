@@ -46,7 +46,7 @@ fn queues_are_set() {
         (channels.receive_max, channels.transmit_max),
         (Some(4), Some(4))
     );
-    // What is told of the most is not said.
+    // The maximum numbers, which are read-only, are not sent.
     ethtool
         .set_channels(name("a"), &channels.receive(2))
         .expect("set");

@@ -250,7 +250,7 @@ pub const NOT_KEPT: &[&str] = &[
     "stats.header.filtermask.*",
 ];
 
-/// What a request says beside what was asked for.
+/// Attributes that a request contains in addition to those that the caller set.
 pub const SAID_BESIDE: &[&str] = &[
     "addr.preferredlifetime",
     "addr.scope",

@@ -4,7 +4,7 @@ use super::compare::{Told, take};
 use super::rows::Rows;
 
 pub fn fix(told: Told, ours: &mut Rows, theirs: &mut Rows) {
-    // What is left of an IPv6 route's time is told in hundredths of a second, among what the kernel keeps of it.
+    // The kernel reports the remaining lifetime of an IPv6 route in hundredths of a second, in the cache information.
     if told == Told::ByKernel {
         let left = take(theirs, "cacheinfo.expires").filter(|left| left != &["0"]);
         if let Some(left) = left {

@@ -29,7 +29,7 @@ fn a_change_reaches_the_routes() {
         "10.1.0.3"
     );
     let mut next = || watch.try_next().expect("events").expect("an event");
-    // Routes are told with what their nexthop says; said again, the number alone counts.
+    // The kernel reports a route together with the attributes of its nexthop. In a request, only the nexthop's id counts.
     netlink.del(&route).expect("it goes");
     let again = route.clone().settable();
     netlink.add(&again).expect("it comes back");

@@ -234,7 +234,7 @@ impl HashHeader {
 /// Returns which fields of packets of `flow_type` the device hashes (`RXH_*`).
 ///
 /// # Errors
-/// ENODEV if there is no such interface, EOPNOTSUPP if its driver does not tell.
+/// ENODEV if there is no such interface, EOPNOTSUPP if its driver does not report it.
 /// # Source
 /// `ethtool_get_rxfh_fields`, net/ethtool/ioctl.c.
 #[doc(alias = "ETHTOOL_GRXFH")]
@@ -278,7 +278,7 @@ pub fn set_hashed_fields(
 /// Returns the number of queues that a hash or a rule can choose.
 ///
 /// # Errors
-/// ENODEV if there is no such interface, EOPNOTSUPP if its driver does not tell.
+/// ENODEV if there is no such interface, EOPNOTSUPP if its driver does not report it.
 #[doc(alias = "ETHTOOL_GRXRINGS")]
 pub fn steered_queues(socket: BorrowedFd<'_>, name: [u8; 16]) -> io::Result<u64> {
     let answer = classify(

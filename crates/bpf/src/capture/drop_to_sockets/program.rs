@@ -129,7 +129,7 @@ fn reject<'m>(unmatched: UnmatchedAction, rejected: Rejected) -> [Insn<'m>; 4] {
     ]
 }
 
-/// Writes the time stamp, and what the device has told, into the metadata area before the frame. The kernel copies that
+/// Writes the time stamp, and what the device has reported, into the metadata area before the frame. The kernel copies that
 /// area to the UMEM, too.
 fn stamp(code: &mut Vec<Insn<'_>>, has_device: bool) {
     let (before, mark) = if has_device {

@@ -1,7 +1,7 @@
 //! The program that copies packets into ring buffers.
 //!
 //! ```text
-//! select ─▶ header (what the device tells) and bytes into the CPU's scratch memory ─▶ its ring buffer ─▶ count ─▶ XDP_PASS
+//! select ─▶ header (metadata of the device) and bytes into the CPU's scratch memory ─▶ its ring buffer ─▶ count ─▶ XDP_PASS
 //!    └ rejected ─▶ count ─▶ XDP_PASS                              └ full ─▶ count ─▶ XDP_PASS
 //! ```
 //!
@@ -32,7 +32,7 @@ const MONOTONIC_AT: i16 = RECORD;
 const LOST_AT: i16 = RECORD + 8;
 const LENGTH_AT: i16 = RECORD + 16;
 const QUEUE_AT: i16 = RECORD + 20;
-/// What the device tells of the packet, or else its bytes.
+/// Stack offset of what follows the header: the device's metadata of the packet, or else its bytes.
 const AFTER_HEADER: i16 = RECORD + HEADER_BYTES;
 
 /// Bytes of the record's header.

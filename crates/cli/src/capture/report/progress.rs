@@ -90,9 +90,9 @@ impl Progress {
     }
 
     /// Reports the progress of what `inner` receives.
-    pub fn around<C>(self, inner: C) -> Observed<C> {
+    pub fn around<C>(self, inner: C) -> WithProgress<C> {
         let now = Instant::now();
-        Observed {
+        WithProgress {
             inner,
             live: self.live,
             manager: self.manager,
@@ -108,7 +108,7 @@ impl Progress {
 }
 
 /// A consumer whose progress is reported.
-pub struct Observed<C> {
+pub struct WithProgress<C> {
     inner: C,
     live: LiveCounters,
     manager: Option<ServiceManager>,
@@ -123,7 +123,7 @@ pub struct Observed<C> {
     reported: (u64, u64),
 }
 
-impl<C> Observed<C> {
+impl<C> WithProgress<C> {
     pub fn inner(&self) -> &C {
         &self.inner
     }
@@ -206,7 +206,7 @@ impl<C> Observed<C> {
     }
 }
 
-impl<C: Consumer> Consumer for Observed<C> {
+impl<C: Consumer> Consumer for WithProgress<C> {
     #[inline(always)]
     #[expect(
         clippy::inline_always,
@@ -264,7 +264,7 @@ impl<C: Consumer> Consumer for Observed<C> {
     }
 }
 
-impl<C: FileOwner> FileOwner for Observed<C> {
+impl<C: FileOwner> FileOwner for WithProgress<C> {
     fn file(&mut self) -> &mut CaptureFile {
         self.inner.file()
     }
@@ -274,10 +274,10 @@ impl<C: FileOwner> FileOwner for Observed<C> {
     }
 }
 
-/// The packets go elsewhere: only progress is reported.
-pub struct Elsewhere;
+/// Ignores packets, which readers write to their files: only progress is reported.
+pub struct ProgressOnly;
 
-impl Consumer for Elsewhere {
+impl Consumer for ProgressOnly {
     fn packet(&mut self, _packet: &Packet<'_>) -> Result<(), ConsumerError> {
         Ok(())
     }

@@ -20,14 +20,14 @@ use crate::sandbox::Enforced;
 use crate::screen::printable;
 use crate::units::binary;
 
-/// Where the capture can be reached, and how it is restricted.
+/// What the start message says besides the interfaces: where the capture can be reached, and how it is restricted.
 #[derive(Clone, Copy)]
-pub struct Places<'p> {
+pub struct StartDetails<'p> {
     /// URL of the counters.
     pub metrics: Option<&'p str>,
     /// Path of the control socket.
     pub control: Option<&'p str>,
-    /// What applies by now.
+    /// What the kernel enforces on this thread.
     pub enforced: Enforced,
 }
 
@@ -37,7 +37,7 @@ pub fn show(
     (buffer, readers): (BufferChoice, &ReaderChoice),
     capture: &Source,
     written: &Written,
-    places: Places<'_>,
+    details: StartDetails<'_>,
 ) -> io::Result<()> {
     if args.json {
         let interfaces: Vec<_> = capture
@@ -74,10 +74,10 @@ pub fn show(
             "fanout": accounts::distribution_json(capture.distribution()),
             "pinned_irqs": accounts::irqs_json(capture.pinned_irqs()),
             "files": written.names(),
-            "metrics": places.metrics,
-            "control": places.control,
+            "metrics": details.metrics,
+            "control": details.control,
         });
-        places.enforced.add_to(&mut event);
+        details.enforced.add_to(&mut event);
         return json::print(&event);
     }
     if !args.quiet {
@@ -117,10 +117,10 @@ pub fn show(
         if args.sandbox.no_sandbox {
             let _ = writeln!(out, "not restricted to what it needs (--no-sandbox)");
         }
-        if let Some(url) = places.metrics {
+        if let Some(url) = details.metrics {
             let _ = writeln!(out, "metrics at {url}");
         }
-        if let Some(path) = places.control.filter(|_| args.name.is_some()) {
+        if let Some(path) = details.control.filter(|_| args.name.is_some()) {
             let _ = writeln!(out, "control socket {}", printable(path));
         }
     }

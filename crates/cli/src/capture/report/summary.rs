@@ -146,7 +146,7 @@ impl Summary<'_> {
         let Some(backend) = self.backend() else {
             let time = span(*duration);
             writeln!(out, "duration {time}; no interface came up")?;
-            return self.written.tell(out);
+            return self.written.print_to(out);
         };
         let xdp_mode = self.result.xdp_mode();
         let xdp_mode = xdp_mode.map_or_else(String::new, |mode| format!(", {mode}"));
@@ -180,7 +180,7 @@ impl Summary<'_> {
                 "sampled {sampling} in the kernel: {left_out} of the filtered packets were sampled out"
             )?;
         }
-        self.written.tell(out)
+        self.written.print_to(out)
     }
 
     /// The reasons for a slower back end.

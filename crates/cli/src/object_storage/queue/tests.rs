@@ -2,7 +2,7 @@ use std::sync::Arc;
 use std::thread;
 
 use super::*;
-use crate::object_storage::uploader::Ending;
+use crate::object_storage::uploader::EndedOnDrop;
 
 fn file(name: &str, bytes: u64) -> Waiting {
     Waiting {
@@ -168,7 +168,7 @@ fn the_end_of_the_thread_that_uploads_ends_every_wait() {
     let queue = Arc::new(queue(WhenFull::Wait, vec![file("a", 90)]));
     let uploader = Arc::clone(&queue);
     let ended = thread::spawn(move || {
-        let _ending = Ending(Arc::clone(&uploader));
+        let _ending = EndedOnDrop(Arc::clone(&uploader));
         next(&uploader);
         panic!("an odd value");
     });

@@ -7,13 +7,13 @@ use super::super::WriteError;
 use super::super::options::Output;
 use super::super::rotation::{self, Budget, local_zone};
 use super::super::sink::Sink;
-use super::{CaptureFile, FileMade};
+use super::{CaptureFile, CreatedFile};
 use crate::model::Statistics;
 
 impl CaptureFile {
     /// Opens `output`, or creates the next file, and writes the header.
     pub(super) fn open(&mut self, output: Option<Output>, start_ns: u64) -> Result<(), WriteError> {
-        let number = self.files_made + 1;
+        let number = self.files_created + 1;
         let path = self.file_name(number, start_ns, output.is_some());
         let sink = match output {
             Some(output) => Sink::of_output(output),
@@ -29,7 +29,7 @@ impl CaptureFile {
         self.budget = Budget::new(rules, self.frames.is_some(), start_ns, spent);
         self.accepted_before = self.accepted;
         self.written_before = self.packets_written();
-        self.files.push_back(FileMade {
+        self.files.push_back(CreatedFile {
             path,
             packets: 0,
             bytes: 0,
@@ -47,7 +47,7 @@ impl CaptureFile {
         }
         self.begin_index(&preamble)?;
         self.encoder.preface.forget_once();
-        self.files_made = number;
+        self.files_created = number;
         self.is_pcapng = self.encoder.unit().is_none();
         self.is_plain = self.is_pcapng && !rules.is_any();
         Ok(())
@@ -58,7 +58,7 @@ impl CaptureFile {
         let (Some(file), Some(sink)) = (self.files.back(), &self.sink) else {
             return Ok(());
         };
-        let is_first = self.files_made == 0;
+        let is_first = self.files_created == 0;
         (self.indexes).begin(&file.path, sink.is_regular(), header, is_first)
     }
 

@@ -184,7 +184,7 @@ struct NamedCounters {
     successors: Arc<Mutex<Successors>>,
 }
 
-/// Counters by back end that followed the first one, and by reader.
+/// The counters of the back ends after the first one, in their order: for each back end one per reader.
 type Successors = Vec<Vec<Arc<Counters>>>;
 
 impl NamedCounters {

@@ -57,11 +57,11 @@ impl InterfaceFilter {
     }
 }
 
-/// Refused packets of an interface count at `next` from now on, and no longer at `before`: both see those that an XDP program, which
-/// is one of the two, passes on to a packet socket, which is the other. Each has a part for each reader.
+/// Switches the counting of refused packets from `before` to `next`. One of the two is an XDP program and the other a packet
+/// socket behind it, so both see the packets that the program passes on. Each slice has one filter for each reader.
 ///
-/// A packet between the two at this moment counts twice, or not at all. The program, which is the first to see a packet, is read
-/// first: so the time between the readings makes up for the way between the two.
+/// A packet that is between the two at this moment counts twice, or not at all. To keep such packets few, the counters of the
+/// program are read first, because the program sees a packet first.
 pub fn hand_over_counting(
     before: &[InterfaceFilter],
     next: &[InterfaceFilter],

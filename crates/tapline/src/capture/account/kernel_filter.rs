@@ -118,7 +118,7 @@ impl KernelFilter for AcceptAll {
     }
 }
 
-/// The filter of an interface, and those that it followed while the capture runs: their counters as one.
+/// The current filter of an interface and the filters before it, with the sum of their counters.
 pub struct FilterHistory {
     current: Box<dyn KernelFilter>,
     /// The filter before, whose ring may still be filling. A ring is replaced only when the one before the last
@@ -132,7 +132,7 @@ pub struct FilterHistory {
     until: Option<Refused>,
 }
 
-/// The part of the counters that a packet is in which is refused.
+/// The counters of refused packets.
 #[derive(Clone, Copy, Debug)]
 struct Refused {
     refused: Option<u64>,
@@ -169,12 +169,12 @@ impl FilterHistory {
         self.before = Refused::of(&self.all());
     }
 
-    /// Refused packets count here no more.
+    /// Refused packets do not count here any more.
     pub fn end_counting(&mut self) {
         self.until = Some(Refused::of(&self.counters()));
     }
 
-    /// What the filters have counted, also where it does not count.
+    /// What the filters have counted, including refused packets that count elsewhere.
     fn all(&self) -> FilterCounters {
         let counters = self.current.counters();
         match &self.previous {

@@ -11,7 +11,7 @@ const MAX_BYTES: usize = 3 * 21;
 
 /// How long the reader thread ran, and how long it waited for a CPU.
 ///
-/// A reader that waited much lost packets to other processes: a ring only holds the packets of some
+/// A reader that waited for long lost packets because other processes used the CPUs: a ring only holds the packets of some
 /// milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]

@@ -45,7 +45,7 @@ pub struct Control {
     messages: MessageSender,
 }
 
-/// The pending changes of interfaces that come and go. Clones are of the same ones.
+/// The pending changes of interfaces that come and go. Clones share them.
 #[derive(Clone, Debug, Default)]
 pub(in super::super) struct MemberChanges(Arc<Mutex<Vec<Arc<PendingChanges>>>>);
 

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::controller::Controller;
 
-/// A controller that can be borrowed until its capture closes the rings. Clones are of the same one.
+/// A controller that can be borrowed until its capture closes the rings. Clones share it.
 #[derive(Clone)]
 pub struct SharedController(Arc<Mutex<State>>);
 
@@ -15,8 +15,8 @@ enum State {
     Over,
 }
 
-/// The end of the capture, which does not wait for whoever has borrowed the controller. Dropping it ends the changes: the controller
-/// holds the rings and the XDP program no longer, or only until it is given back.
+/// The capture's end of a [`SharedController`]. Dropping it ends the changes: the controller is dropped, with its rings and its XDP
+/// program. If it is borrowed, that happens when it is given back; dropping this does not wait for it.
 pub struct ControlEnd(SharedController);
 
 impl SharedController {

@@ -15,7 +15,7 @@ use super::{Engine, Leaving};
 pub const LEAVE_NS: u64 = 1_000_000;
 
 impl Engine {
-    /// Changes of the list of queues so far.
+    /// How often the list of queues has changed.
     pub fn layout(&self) -> u64 {
         self.layout
     }

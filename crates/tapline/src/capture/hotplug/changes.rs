@@ -19,7 +19,7 @@ use super::super::error::CaptureError;
 use super::super::plan::mode::Mode;
 use super::super::plan::options::CaptureOptions;
 
-/// Changes the members of a hotplug capture, and knows what those that join get.
+/// Changes the members of a hotplug capture, and keeps the options for members that join later.
 pub struct HotplugChanges {
     /// Options with which the capture began.
     began: CaptureOptions,

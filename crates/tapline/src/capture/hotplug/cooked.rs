@@ -31,9 +31,9 @@ const ETH_P_802_2: u16 = 4;
 /// Smaller values of the type field are lengths (IEEE 802.3).
 const MIN_TYPE: u16 = 0x0600;
 
-/// Replaces link-layer headers by cooked ones. The memory of a packet is used again.
+/// Replaces link-layer headers by cooked ones, in a buffer that each packet reuses.
 #[derive(Debug, Default)]
-pub struct Cooker(Vec<u8>);
+pub struct CookedWriter(Vec<u8>);
 
 /// Whether packets of this link type can be cooked.
 pub fn supports(link_type: u16) -> bool {
@@ -48,7 +48,7 @@ pub fn describe(interface: &mut Interface) {
     }
 }
 
-impl Cooker {
+impl CookedWriter {
     /// `packet` of `link`, with the cooked header instead of its own. A VLAN tag becomes part of the payload.
     pub fn cook<'p>(&'p mut self, packet: &Packet<'p>, link: &InterfaceInfo) -> Packet<'p> {
         let is_ethernet = link.link_type == LinkType::ETHERNET.0;

@@ -27,7 +27,7 @@ const REQUESTS_PER_ROUND: usize = 16;
 /// Longest wait for changes in one call.
 const FOREVER: Duration = Duration::MAX;
 
-/// The thread, and what it has to say.
+/// The reader's end of the thread: its events, and the means to stop it.
 pub struct Follower {
     /// `None` once the thread is to end.
     events: Option<Receiver<Event>>,

@@ -56,11 +56,11 @@ pub struct HotplugCapture {
     delivery: DeliveryMode,
     tick: Duration,
     limits: Limits,
-    /// Follows the interfaces; before its thread begins, here.
+    /// Follows the interfaces. Moves to the follower's thread when that starts.
     opener: Option<(Opener, Requests)>,
     follower: Option<Follower>,
     messages: MessageSender,
-    /// What changes for the reader, beside what changes for its members.
+    /// Changes of the reader itself. Those of its members are in `member_changes`.
     pending: Arc<PendingChanges>,
     member_changes: MemberChanges,
     ended: EndedMembers,

@@ -10,14 +10,14 @@ use store::model;
 use super::super::account::summary::Ended;
 use super::super::job::Capture;
 use super::super::read::consumer::{Consumer, ConsumerError};
-use super::cooked::Cooker;
+use super::cooked::CookedWriter;
 use crate::packet::Packet;
 
 /// A captured interface.
 pub struct Member {
     pub capture: Capture,
     /// Gives its packets the common link type, if they get one.
-    pub cooked: Option<(Cooker, InterfaceInfo)>,
+    pub cooked: Option<(CookedWriter, InterfaceInfo)>,
 }
 
 /// The captured interfaces, by the number that packets carry.
@@ -139,8 +139,8 @@ impl Member {
             interface: number,
             ..*packet.record()
         };
-        if let Some((cooker, link)) = cooked {
-            record = cooker.cook(&record, link);
+        if let Some((writer, link)) = cooked {
+            record = writer.cook(&record, link);
         }
         consumer.packet(&Packet::from(record))?;
         Ok(1)

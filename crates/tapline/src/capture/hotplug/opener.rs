@@ -20,7 +20,7 @@ use super::super::error::{CaptureError, CaptureErrorKind};
 use super::super::job::Capture;
 use super::super::plan::options::CaptureOptions;
 use super::changes::{ChangedMember, HotplugChanges};
-use super::cooked::{self, Cooker};
+use super::cooked::{self, CookedWriter};
 use super::discovery::{Change, Discovery, InterfacePlace, Namespaces, Serial};
 use super::member::Member;
 
@@ -353,13 +353,13 @@ impl Opener {
         Ok((joined, changed))
     }
 
-    /// Describes an interface with the common link type, and returns what its packets take to get it; `None` if they
-    /// keep theirs.
+    /// Describes an interface with the common link type, and returns what converts its packets; `None` if all interfaces keep
+    /// their own link types.
     fn cook(
         &self,
         described: &mut [Description],
         capture: &Capture,
-    ) -> Result<Option<(Cooker, InterfaceInfo)>, CaptureError> {
+    ) -> Result<Option<(CookedWriter, InterfaceInfo)>, CaptureError> {
         let opened = capture.links().next().filter(|_| self.is_cooked);
         let Some(link) = opened.map(|opened| opened.link.clone()) else {
             return Ok(None);
@@ -368,7 +368,7 @@ impl Opener {
             return Err(CaptureError::Cooked { link: link.name });
         }
         described.iter_mut().for_each(cooked::describe);
-        Ok(Some((Cooker::default(), link)))
+        Ok(Some((CookedWriter::default(), link)))
     }
 }
 

@@ -1,5 +1,5 @@
 //! Adaptive delivery: when the reader sleeps. It wakes for each packet at low rates and once per latency
-//! target at high rates, unless waking for each packet costs less CPU time there ([`cheaper`]).
+//! target at high rates, unless waking for each packet costs less CPU time there ([`wait_cost`]).
 //!
 //! ```text
 //!           4 packets within a target
@@ -11,18 +11,19 @@
 //!
 //! The module reads no clock: its caller passes the times.
 
-mod cheaper;
+mod wait_cost;
 
-use cheaper::CheaperWay;
+use wait_cost::WaitChooser;
 
-/// Packets within a target from which on the rate is high: one wake-up then handles as many.
+/// The rate is high from this number of packets within the latency target on: one sleep replaces that many wake-ups.
 const DENSE: u64 = 4;
 
-/// Packets in a sleep below which the rate is low again.
+/// The rate is low again if fewer packets than this arrive in a sleep.
 const RARE: u64 = 2;
 
-/// Packets within a target with which waking for each is not cheaper, whatever a measurement at a lower rate said.
-const MANY: u64 = 2 * cheaper::PACKETS_IN_SLEEP_MAX;
+/// From this number of packets within the target on, a sleep is always cheaper than a wake-up for each packet, whatever a
+/// measurement at a lower rate said.
+const MANY: u64 = 2 * wait_cost::PACKETS_IN_SLEEP_MAX;
 
 /// How the reader waits next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,7 +47,7 @@ pub struct Moderation {
     /// While packets wake the reader: when the first counted packet was read, and how many have been counted.
     since_ns: u64,
     packets: u64,
-    cheaper: CheaperWay,
+    chooser: WaitChooser,
 }
 
 impl Moderation {
@@ -57,7 +58,7 @@ impl Moderation {
             is_asleep: false,
             since_ns: 0,
             packets: 0,
-            cheaper: CheaperWay::new(),
+            chooser: WaitChooser::new(),
         }
     }
 
@@ -83,13 +84,13 @@ impl Moderation {
             return Wait::ForPacket;
         }
         if !self.is_dense {
-            self.cheaper.interrupt();
+            self.chooser.interrupt();
             return Wait::ForPacket;
         }
         if self.packets > MANY {
-            self.cheaper.settle_on_sleep(now_ns);
+            self.chooser.settle_on_sleep(now_ns);
         }
-        self.is_asleep = self.cheaper.sleeps(now_ns, packets, cpu_ns);
+        self.is_asleep = self.chooser.sleeps(now_ns, packets, cpu_ns);
         if self.is_asleep {
             Wait::Until(now_ns.saturating_add(self.target_ns))
         } else {

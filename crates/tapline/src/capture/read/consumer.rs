@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use store::model::{Interface, Statistics};
-use store::write::{CaptureFile, FileMade, IndexCounts};
+use store::write::{CaptureFile, CreatedFile, IndexCounts};
 
 use super::super::account::loss_account::Account;
 use super::super::error::CaptureError;
@@ -154,7 +154,7 @@ impl FileConsumer {
     }
 
     /// The files written and kept, oldest first.
-    pub fn files(&self) -> impl ExactSizeIterator<Item = &FileMade> {
+    pub fn files(&self) -> impl ExactSizeIterator<Item = &CreatedFile> {
         self.file.files()
     }
 

@@ -60,7 +60,7 @@ impl Forecast {
     }
 }
 
-/// The parts of a quarter of a ring of `capacity` that `waiting` are, in any unit.
+/// Converts `waiting`, in the unit of the ring's `capacity`, to parts: a quarter of the ring has [`QUARTER`] of them.
 pub fn parts(waiting: usize, capacity: usize) -> u64 {
     let parts = waiting as u128 * 4 * u128::from(QUARTER);
     let parts = parts.checked_div(capacity as u128).unwrap_or(0);

@@ -9,10 +9,10 @@ use super::addresses::Addresses;
 /// MPLS labels in front of a packet that are followed.
 const LABELS_MAX: usize = 16;
 
-/// Where the rest of a packet begins that is cut off.
+/// The offset at which the rest of a packet is cut off.
 pub(super) struct Cut(pub usize);
 
-/// The end of what stays; `Err` if something is unknown or missing there.
+/// The end of the headers that stay; `Err` if the next one is unknown or truncated.
 pub(super) type Kept = Result<usize, Cut>;
 
 /// A packet whose headers are anonymized one after another.

@@ -14,7 +14,7 @@ pub use addresses::{AnonymizationKey, AnonymizationKeyError};
 ///
 /// What stays of a packet: the headers of the link layer, IP, TCP, UDP, SCTP, ICMP, IGMP and ARP with other addresses,
 /// the packets that ICMP errors quote, and packets in IP and GRE tunnels, in the same way. It ends at the first byte
-/// of anything else: payload, unknown protocol, unknown option. Of an unknown link type nothing stays.
+/// of anything else: payload, unknown protocol, unknown option. Packets of an unknown link type become empty.
 ///
 /// IP addresses are replaced by Crypto-PAn: addresses with a common prefix keep one of the same length. MAC
 /// addresses keep only the bits for groups and local administration. Ports, times and lengths stay. Checksums are

@@ -2,7 +2,7 @@
 
 use super::values::{Cursor, IMIX, Random, SizeValues, Values};
 
-/// What tells one flow from another.
+/// The addresses and ports of a flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Flow {
     pub source: u128,

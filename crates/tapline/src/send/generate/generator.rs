@@ -6,7 +6,7 @@ use wire::stamp::Stamp;
 use super::error::GeneratorError;
 use super::flows::{Flows, Lengths};
 use super::kind::{PacketKind, VxlanTunnel};
-use super::template::{Outside, Template, Variables};
+use super::template::{OuterHeaders, Template, Variables};
 use super::values::{Addresses, Ports, Sizes, Values};
 use crate::send::queue::SendQueue;
 use crate::send::source::{Fill, SourceError};
@@ -276,13 +276,13 @@ impl Packets {
     fn new(generator: Generator) -> Result<Self, GeneratorError> {
         let is_ipv6 = generator.family()?;
         let (source, destination) = generator.macs();
-        let outside = Outside {
+        let outer = OuterHeaders {
             source,
             destination,
             vlan: generator.vlan,
             tunnel: generator.vxlan,
         };
-        let mut template = Template::new(&generator.kind, is_ipv6, &outside);
+        let mut template = Template::new(&generator.kind, is_ipv6, &outer);
         let need = template.headers() + generator.stamp.map_or(0, |_| Stamp::LEN);
         let sizes = generator.sizes.unwrap_or_else(|| {
             let shortest = match generator.kind {

@@ -42,7 +42,7 @@ pub(super) struct Variables {
 
 /// The link-layer header and the tunnel of each frame.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Outside {
+pub(super) struct OuterHeaders {
     pub source: MacAddress,
     pub destination: MacAddress,
     pub vlan: Option<u16>,
@@ -109,18 +109,18 @@ struct Tunnel {
 
 impl Template {
     /// The template of packets of `kind` in this family.
-    pub fn new(kind: &PacketKind, is_ipv6: bool, outside: &Outside) -> Self {
-        let link = Frame::ethernet(outside.source, outside.destination);
-        let link = match outside.vlan {
+    pub fn new(kind: &PacketKind, is_ipv6: bool, outer: &OuterHeaders) -> Self {
+        let link = Frame::ethernet(outer.source, outer.destination);
+        let link = match outer.vlan {
             Some(id) => link.vlan(id),
             None => link,
         };
-        let link_len = Ethernet::LEN + outside.vlan.map_or(0, |_| Vlan::LEN);
+        let link_len = Ethernet::LEN + outer.vlan.map_or(0, |_| Vlan::LEN);
         if let PacketKind::Raw(frame) = kind {
-            return Self::raw(frame, outside);
+            return Self::raw(frame, outer);
         }
-        let Some(tunnel) = outside.tunnel else {
-            let bytes = packet(link, kind, is_ipv6, outside.source);
+        let Some(tunnel) = outer.tunnel else {
+            let bytes = packet(link, kind, is_ipv6, outer.source);
             return Self::of(bytes, kind, is_ipv6, link_len, None);
         };
         let [source, destination] = INNER_MACS;
@@ -142,13 +142,13 @@ impl Template {
         )
     }
 
-    fn raw(frame: &[u8], outside: &Outside) -> Self {
+    fn raw(frame: &[u8], outer: &OuterHeaders) -> Self {
         let mut bytes = frame.to_vec();
         if let Some(addresses) = bytes.first_chunk_mut::<12>() {
-            addresses[..6].copy_from_slice(&outside.destination.0);
-            addresses[6..].copy_from_slice(&outside.source.0);
+            addresses[..6].copy_from_slice(&outer.destination.0);
+            addresses[6..].copy_from_slice(&outer.source.0);
         }
-        if let Some(id) = outside.vlan {
+        if let Some(id) = outer.vlan {
             let [high, low] = id.to_be_bytes();
             bytes.splice(12..12, [0x81, 0x00, high, low]);
         }

@@ -9,7 +9,7 @@ use rustix::io::Errno;
 
 use super::af_xdp::{XdpKind, XdpSocket};
 use super::live_frames::LiveFramesPath;
-use super::packet::{Discipline, PacketSocket, Way};
+use super::packet::{Discipline, PacketSocket, QdiscMode};
 use super::transmit::Transmit;
 use crate::send::options::SendPath;
 
@@ -71,7 +71,7 @@ impl PathError {
     }
 }
 
-/// What a way is opened for.
+/// The requirements for a path.
 #[derive(Clone, Copy, Debug)]
 pub struct PathRequest<'l> {
     pub link: &'l Link,
@@ -123,9 +123,9 @@ impl PathRequest<'_> {
             SendPath::XdpZeroCopy => Box::new(xdp(XdpKind::ZeroCopy)?),
             SendPath::XdpTimed if !self.has_launch_times() => return Err(PathError::NoLaunchTimes),
             SendPath::XdpTimed => Box::new(xdp(XdpKind::Timed)?),
-            SendPath::Auto | SendPath::Bypass => Box::new(packet(Way::Bypass)?),
-            SendPath::Qdisc => Box::new(packet(Way::Qdisc)?),
-            SendPath::Timed => Box::new(packet(Way::Timed(self.discipline()?))?),
+            SendPath::Auto | SendPath::Bypass => Box::new(packet(QdiscMode::Bypass)?),
+            SendPath::Qdisc => Box::new(packet(QdiscMode::Qdisc)?),
+            SendPath::Timed => Box::new(packet(QdiscMode::Timed(self.discipline()?))?),
         })
     }
 

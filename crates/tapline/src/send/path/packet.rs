@@ -25,7 +25,7 @@ const BATCH: usize = 64;
 /// Bytes of a control message with a time.
 const TIME_BYTES: usize = rustix::cmsg_space!(TxTime(1));
 
-/// How long before its time a packet is handed to what sends it then: longer than most threads wait for a CPU.
+/// How long before its planned time a packet is handed to the queueing discipline: longer than most threads wait for a CPU.
 pub const LEAD_NS: u64 = 5_000_000;
 
 /// A time that has not passed when the packet reaches the queueing discipline.
@@ -38,9 +38,9 @@ const MAX_REPORTS: usize = 4096;
 const REPORT_NS: u64 = 20_000_000;
 const MAX_DRAIN_NS: u64 = 500_000_000;
 
-/// What happens to packets behind the socket.
+/// How packets pass from the socket to the device: past the queueing discipline or through it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum QdiscMode {
     /// They skip the queueing discipline.
     Bypass,
     /// They pass the queueing discipline.
@@ -97,7 +97,7 @@ impl Discipline {
 #[derive(Debug)]
 pub struct PacketSocket {
     socket: OwnedFd,
-    way: Way,
+    mode: QdiscMode,
     /// Packets have planned times.
     is_paced: bool,
     /// For single packets, at a rate; `None` as fast as possible.
@@ -111,14 +111,14 @@ pub struct PacketSocket {
 impl PacketSocket {
     /// Opens it on interface `ifindex`, in the namespace of the calling thread. If packets are paced, the kernel can stamp
     /// them.
-    pub fn open(ifindex: u32, way: Way, is_paced: bool) -> io::Result<Self> {
-        let socket = bound(ifindex, way)?;
+    pub fn open(ifindex: u32, mode: QdiscMode, is_paced: bool) -> io::Result<Self> {
+        let socket = bound(ifindex, mode)?;
         // Without stamps, lateness is known at the system call.
-        let stamps = || TxStamps::new(bound(ifindex, way)?);
+        let stamps = || TxStamps::new(bound(ifindex, mode)?);
         let stamps = is_paced.then(|| stamps().ok()).flatten();
         Ok(Self {
             socket,
-            way,
+            mode,
             is_paced,
             stamps,
             missed: 0,
@@ -142,17 +142,19 @@ impl PacketSocket {
 }
 
 /// A socket that is bound.
-fn bound(ifindex: u32, way: Way) -> io::Result<OwnedFd> {
+fn bound(ifindex: u32, mode: QdiscMode) -> io::Result<OwnedFd> {
     let socket = abi::socket::packet_socket()?;
-    match way {
-        Way::Bypass => abi::socket::set_option(
+    match mode {
+        QdiscMode::Bypass => abi::socket::set_option(
             socket.as_fd(),
             libc::SOL_PACKET,
             libc::PACKET_QDISC_BYPASS,
             &1i32,
         )?,
-        Way::Qdisc => {}
-        Way::Timed(discipline) => abi::socket::set_txtime(socket.as_fd(), discipline.clock())?,
+        QdiscMode::Qdisc => {}
+        QdiscMode::Timed(discipline) => {
+            abi::socket::set_txtime(socket.as_fd(), discipline.clock())?
+        }
     }
     abi::socket::bind_to_send(socket.as_fd(), ifindex)?;
     Ok(socket)
@@ -160,10 +162,10 @@ fn bound(ifindex: u32, way: Way) -> io::Result<OwnedFd> {
 
 impl Transmit for PacketSocket {
     fn path(&self) -> SendPath {
-        match self.way {
-            Way::Bypass => SendPath::Bypass,
-            Way::Qdisc => SendPath::Qdisc,
-            Way::Timed(_) => SendPath::Timed,
+        match self.mode {
+            QdiscMode::Bypass => SendPath::Bypass,
+            QdiscMode::Qdisc => SendPath::Qdisc,
+            QdiscMode::Timed(_) => SendPath::Timed,
         }
     }
 
@@ -172,21 +174,25 @@ impl Transmit for PacketSocket {
     }
 
     fn keeps_times(&self) -> bool {
-        matches!(self.way, Way::Timed(_))
+        matches!(self.mode, QdiscMode::Timed(_))
     }
 
     fn lead_ns(&self) -> u64 {
-        match self.way {
-            Way::Timed(_) => LEAD_NS,
-            Way::Bypass | Way::Qdisc => self.stamps.as_ref().map_or(0, TxStamps::delay_ns),
+        match self.mode {
+            QdiscMode::Timed(_) => LEAD_NS,
+            QdiscMode::Bypass | QdiscMode::Qdisc => {
+                self.stamps.as_ref().map_or(0, TxStamps::delay_ns)
+            }
         }
     }
 
     fn send(&mut self, queue: &SendQueue, first: usize, end: usize) -> Result<usize, Refusal> {
         let end = end.min(first + BATCH);
-        let (way, is_paced) = (self.way, self.is_paced);
-        let send = |socket: &OwnedFd| match way {
-            Way::Timed(discipline) => send_timed(socket, queue, first..end, discipline, is_paced),
+        let (mode, is_paced) = (self.mode, self.is_paced);
+        let send = |socket: &OwnedFd| match mode {
+            QdiscMode::Timed(discipline) => {
+                send_timed(socket, queue, first..end, discipline, is_paced)
+            }
             _ if end - first == 1 => {
                 let frame = queue.packet(first).bytes;
                 rustix::net::send(socket, frame, SendFlags::DONTWAIT).map(|_| 1)
@@ -198,7 +204,7 @@ impl Transmit for PacketSocket {
             Some(stamps) if end - first == 1 => stamps.send(send),
             _ => send(&self.socket),
         };
-        if way == Way::Timed(Discipline::Etf) {
+        if mode == QdiscMode::Timed(Discipline::Etf) {
             let last = queue.packet(end - 1).time_ns;
             self.last_ns = self.last_ns.max(if is_paced { last } else { 0 });
             self.read_missed();
@@ -217,7 +223,7 @@ impl Transmit for PacketSocket {
 
     /// Waits until `etf` has sent or dropped the last packet.
     fn drain(&mut self) {
-        if self.way != Way::Timed(Discipline::Etf) {
+        if self.mode != QdiscMode::Timed(Discipline::Etf) {
             return;
         }
         let now_ns = monotonic_ns();

@@ -3,7 +3,7 @@
 use wire::checksum::{Sum, internet, udp_field};
 use wire::protocol::ip;
 
-use super::places::{NetworkKind, Places, TransportKind};
+use super::header_offsets::{HeaderOffsets, NetworkKind, TransportKind};
 
 /// Computes the checksums of the outermost IP header of an Ethernet frame and of the TCP, UDP, ICMP or `ICMPv6` header
 /// in it. A capture on the sending host has wrong ones where the device would have computed them.
@@ -15,11 +15,11 @@ use super::places::{NetworkKind, Places, TransportKind};
 /// # Source
 /// RFC 1071; RFC 9293, 3.1; RFC 768; RFC 4443, 2.3.
 pub fn fix_checksums(frame: &mut [u8]) {
-    let Some(places) = Places::find(frame) else {
+    let Some(offsets) = HeaderOffsets::find(frame) else {
         return;
     };
-    let at = places.network_at;
-    if let NetworkKind::Ipv4 { header_len } = places.network {
+    let at = offsets.network_at;
+    if let NetworkKind::Ipv4 { header_len } = offsets.network {
         let Some(header) = frame.get_mut(at..at + header_len) else {
             return;
         };
@@ -27,7 +27,7 @@ pub fn fix_checksums(frame: &mut [u8]) {
         let checksum = internet(header);
         set(header, 10, checksum);
     }
-    let (Some(transport), Some(end), false) = (places.transport, places.end, places.is_fragment)
+    let (Some(transport), Some(end), false) = (offsets.transport, offsets.end, offsets.is_fragment)
     else {
         return;
     };
@@ -38,7 +38,7 @@ pub fn fix_checksums(frame: &mut [u8]) {
         TransportKind::Icmpv6 { .. } => (ip::ICMPV6, end),
     };
     let is_udp = protocol == ip::UDP;
-    let is_ipv4 = places.network != NetworkKind::Ipv6;
+    let is_ipv4 = offsets.network != NetworkKind::Ipv6;
     let checksum_at = transport.checksum_at();
     if end < checksum_at + 2 || is_udp && is_ipv4 && frame[checksum_at..checksum_at + 2] == [0; 2] {
         return;

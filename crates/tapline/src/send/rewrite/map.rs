@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use wire::checksum::{Change, udp_field};
 
-use super::places::{NetworkKind, Places, TransportKind};
+use super::header_offsets::{HeaderOffsets, NetworkKind, TransportKind};
 
 /// Bytes of `ICMPv6` messages that carry addresses: neighbour solicitation and advertisement, and redirect.
 const NEIGHBOUR_MESSAGES: [u8; 2] = [135, 136];
@@ -148,12 +148,12 @@ fn host_mask(bits: u32) -> u128 {
 
 /// Replaces the addresses in `frame`, and corrects the checksums that cover them by the difference.
 pub(super) fn replace(maps: &[AddressMap], frame: &mut [u8]) {
-    let Some(places) = Places::find(frame) else {
+    let Some(offsets) = HeaderOffsets::find(frame) else {
         return;
     };
-    let at = places.network_at;
+    let at = offsets.network_at;
     let mut header = Change::new();
-    match places.network {
+    match offsets.network {
         NetworkKind::Arp => {
             replace_at::<4>(maps, frame, at + 14, &mut header);
             replace_at::<4>(maps, frame, at + 24, &mut header);
@@ -169,7 +169,7 @@ pub(super) fn replace(maps: &[AddressMap], frame: &mut [u8]) {
             replace_at::<16>(maps, frame, at + 24, &mut header);
         }
     }
-    let Some(transport) = places.transport else {
+    let Some(transport) = offsets.transport else {
         return;
     };
     let checksum_at = transport.checksum_at();

@@ -1,8 +1,8 @@
 //! Changes of recorded frames before they are sent.
 
 mod checksums;
+mod header_offsets;
 mod map;
-mod places;
 
 use wire::MacAddress;
 

@@ -77,7 +77,7 @@ fn make_and_read(host: &Host, make: impl FnOnce(&mut Netlink)) -> (Link, Value) 
     (link, without_timers(shown["linkinfo"].clone()))
 }
 
-/// What is told of a kind, without what goes on by itself.
+/// The reported settings of a kind, without timers that run by themselves.
 fn still(link: &Link) -> Value {
     let told = serde_json::to_value(&link.linkinfo).expect("JSON");
     without_timers(told)

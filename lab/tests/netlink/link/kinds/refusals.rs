@@ -1,4 +1,4 @@
-//! What the kernel refuses is told in its words, with the attribute that it points to.
+//! Errors of rejected requests contain the kernel's text and the attribute that it names.
 
 use netlink::{Bond, BondMode, LinkKind, Tun, TunMode, Veth, Vlan, Vrf, Vxlan};
 use tapline_lab::Host;

@@ -67,7 +67,7 @@ pub fn with_strays(datagrams: &[RecordedDatagram]) -> Vec<RecordedDatagram> {
     first.chain(strays).chain(rest.iter().cloned()).collect()
 }
 
-/// Notifications, and then none for as long as is asked.
+/// Notifications, and then none, however often the watch reads.
 pub fn and_then_none(datagrams: Vec<RecordedDatagram>) -> Vec<RecordedDatagram> {
     let received = datagrams.into_iter();
     let received = received.filter(|datagram| matches!(datagram, RecordedDatagram::Received(_)));

@@ -6,10 +6,10 @@ use wire::{Ipv6, dissect};
 
 /// The outermost network header, behind at most four VLAN tags.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Places {
+pub(super) struct HeaderOffsets {
     pub network: NetworkKind,
     pub network_at: usize,
-    pub transport: Option<TransportPlace>,
+    pub transport: Option<TransportHeader>,
     pub is_fragment: bool,
     /// The end of the IP packet, if all of it is there.
     pub end: Option<usize>,
@@ -24,7 +24,7 @@ pub(super) enum NetworkKind {
 
 /// A transport header that is there as a whole.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct TransportPlace {
+pub(super) struct TransportHeader {
     pub at: usize,
     pub kind: TransportKind,
 }
@@ -37,7 +37,7 @@ pub(super) enum TransportKind {
     Icmpv6 { kind: u8 },
 }
 
-impl TransportPlace {
+impl TransportHeader {
     pub fn checksum_at(self) -> usize {
         let offset = match self.kind {
             TransportKind::Tcp => 16,
@@ -48,7 +48,7 @@ impl TransportPlace {
     }
 }
 
-impl Places {
+impl HeaderOffsets {
     /// `None` if the frame has neither an IP header nor an ARP message.
     pub fn find(frame: &[u8]) -> Option<Self> {
         let summary = dissect(link_type::ETHERNET, frame);
@@ -88,7 +88,7 @@ impl Places {
             transport: summary
                 .transport_at()
                 .zip(kind)
-                .map(|(at, kind)| TransportPlace { at, kind }),
+                .map(|(at, kind)| TransportHeader { at, kind }),
             is_fragment: summary.fragment.is_some(),
             end: (length > 0 && end <= frame.len()).then_some(end),
         })

@@ -1,4 +1,4 @@
-//! Interfaces that go down or away: whether the capture ends.
+//! Interfaces that go down or are removed: whether the capture ends.
 
 use abi::clock::monotonic_ns;
 use netlink::IfIndex;
@@ -54,7 +54,7 @@ impl Engine {
         monotonic_ns().saturating_add(interval)
     }
 
-    /// Whether an interface that ends silently went down or away, or one that is down was removed.
+    /// Whether an interface that ends silently went down or was removed, or one that is down was removed.
     pub(super) fn check_interfaces(&mut self, states: &[InterfaceState]) -> Option<Ended> {
         let known = self.interfaces.iter().zip(states);
         for (interface, state) in known.filter(|(interface, _)| interface.ends_silently()) {

@@ -1,4 +1,4 @@
-//! Which way to wait costs less CPU time at a high rate: a sleep for the target, or a wake-up for each packet. Where programming
+//! What waiting costs at a high rate, in CPU time: a sleep for the latency target, or a wake-up for each packet. Where programming
 //! a timer is expensive (nested virtualisation: 30 to 60 us), a sleep costs more than ten wake-ups.
 //!
 //! ```text
@@ -37,11 +37,11 @@ enum Phase {
     Settled { until_ns: u64, sleeps: bool },
 }
 
-/// Measures both ways and says which to take.
+/// Measures what both ways of waiting cost, and chooses the cheaper one.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct CheaperWay(Phase);
+pub(super) struct WaitChooser(Phase);
 
-impl CheaperWay {
+impl WaitChooser {
     pub(super) fn new() -> Self {
         Self(Phase::Begin)
     }
