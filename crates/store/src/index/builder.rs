@@ -1,7 +1,7 @@
 //! Dividing the blocks of a capture into extents, with the keys of each.
 
 use super::fuse::{self, Fuse, mix};
-use super::hashes::{Identities, IdentitySet, Ports};
+use super::hashes::{AddressSet, Identities, IdentitySet, Ports};
 use super::keys::{Key, Keys, flow_hash, plain_flow, word_of};
 use super::layout::{
     ADDRESSES, BYTES_PER_INDEX_BYTE, EXTENT_BYTES, EXTENT_BYTES_MAX, Extent, FLOWS, KEYS_MAX,
@@ -37,11 +37,11 @@ pub(crate) struct Builder {
     index_bytes: u64,
     current: Extent,
     identities: Identities,
-    /// Flows whose addresses and ports are in the sets, also where the extent does without flows.
+    /// Flows whose addresses and ports are in the sets. Not used where the extent does without flows.
     flows: IdentitySet,
     /// Hashes of flows, which the index has.
     flow_hashes: Vec<u64>,
-    addresses: IdentitySet,
+    addresses: AddressSet,
     /// Hashes of addresses, which the index has.
     address_hashes: Vec<u64>,
     ports: Ports,
@@ -51,16 +51,16 @@ pub(crate) struct Builder {
     keys_max: usize,
     /// Identities of flows that are in the sets, or among those that wait.
     recent: Box<[u64; RECENT]>,
-    /// Packets that wait while the CPU fetches the places of their flows.
+    /// Packets that wait while the CPU fetches the places of their flows, or of their addresses.
     waiting: Vec<Waiting>,
 }
 
 /// The keys of a packet that has all of them.
 #[derive(Clone, Copy)]
 struct Waiting {
-    /// Identity of the flow.
+    /// Identity of the flow; 0 where the extent does without flows.
     flow: u64,
-    /// The addresses as [numbers](word_of), and then their hashes.
+    /// The addresses as [numbers](word_of).
     addresses: [u64; 2],
     ports: [u16; 2],
 }
@@ -75,7 +75,7 @@ impl Default for Builder {
             identities: Identities::default(),
             flows: IdentitySet::default(),
             flow_hashes: Vec::new(),
-            addresses: IdentitySet::default(),
+            addresses: AddressSet::default(),
             address_hashes: Vec::new(),
             ports: Ports::default(),
             dropped: 0,
@@ -215,8 +215,9 @@ impl Builder {
             return;
         }
         if let Some((addresses, ports)) = plain_flow(link_type, packet) {
-            let flow = self.identities.of_ipv4(addresses, ports);
-            self.add_flow(flow, addresses.map(u64::from), ports);
+            self.add_flow(addresses.map(u64::from), ports, |identities| {
+                identities.of_ipv4(addresses, ports)
+            });
         } else {
             self.add_keys_of_any(link_type, packet);
         }
@@ -229,12 +230,13 @@ impl Builder {
             return;
         };
         if let Some((addresses, ports)) = keys.flow() {
-            let flow = self.identities.of(addresses, ports);
-            self.add_flow(flow, addresses.map(word_of), ports);
+            self.add_flow(addresses.map(word_of), ports, |identities| {
+                identities.of(addresses, ports)
+            });
             return;
         }
         for address in keys.addresses.into_iter().flatten() {
-            self.add_address(mix(word_of(address)));
+            self.add_address(word_of(address));
         }
         for port in keys.ports.into_iter().flatten() {
             self.ports.insert(port);
@@ -242,14 +244,28 @@ impl Builder {
         self.drop_classes();
     }
 
-    /// Adds a flow, its addresses and its ports, now or with others that follow.
+    /// Adds a flow with this identity, its addresses and its ports, now or with others that follow.
     #[inline]
-    fn add_flow(&mut self, flow: u64, addresses: [u64; 2], ports: [u16; 2]) {
-        let recent = &mut self.recent[flow as usize % RECENT];
-        if std::mem::replace(recent, flow) == flow {
-            return;
+    fn add_flow(
+        &mut self,
+        addresses: [u64; 2],
+        ports: [u16; 2],
+        identity: impl FnOnce(&Identities) -> u64,
+    ) {
+        let mut flow = 0;
+        if self.drops(FLOWS) {
+            // Most packets are of a known flow, but finding that takes as long as finding their addresses.
+            for address in addresses {
+                self.addresses.prefetch(address);
+            }
+        } else {
+            flow = identity(&self.identities);
+            let recent = &mut self.recent[flow as usize % RECENT];
+            if std::mem::replace(recent, flow) == flow {
+                return;
+            }
+            self.flows.prefetch(flow);
         }
-        self.flows.prefetch(flow);
         self.waiting.push(Waiting {
             flow,
             addresses,
@@ -264,39 +280,37 @@ impl Builder {
     #[inline(never)]
     fn settle(&mut self) {
         let mut waiting = std::mem::take(&mut self.waiting);
-        let keeps_flows = !self.drops(FLOWS);
-        if keeps_flows || self.flows.len() < KEYS_MAX {
+        if !self.drops(FLOWS) {
             // What a known flow consists of is in the sets, too.
             waiting.retain(|packet| self.flows.insert(packet.flow));
-        }
-        for packet in &mut waiting {
-            packet.addresses = packet.addresses.map(mix);
-            for hash in packet.addresses {
-                self.addresses.prefetch(self.identities.of_address(hash));
-            }
-            if keeps_flows {
-                let hash = flow_hash(packet.addresses, packet.ports);
+            for packet in &waiting {
+                for address in packet.addresses {
+                    self.addresses.prefetch(address);
+                }
+                let hash = flow_hash(packet.addresses.map(mix), packet.ports);
                 self.flow_hashes.push(hash);
             }
         }
+        let keeps_ports = !self.drops(PORTS);
         for packet in waiting.drain(..) {
-            for hash in packet.addresses {
-                self.add_address(hash);
+            for address in packet.addresses {
+                self.add_address(address);
             }
-            for port in packet.ports {
-                self.ports.insert(port);
+            if keeps_ports {
+                for port in packet.ports {
+                    self.ports.insert(port);
+                }
             }
         }
         self.waiting = waiting;
         self.drop_classes();
     }
 
-    /// Adds the address with this hash.
+    /// Adds the address with this [number](word_of).
     #[inline]
-    fn add_address(&mut self, hash: u64) {
-        let identity = self.identities.of_address(hash);
-        if !self.drops(ADDRESSES) && self.addresses.insert(identity) {
-            self.address_hashes.push(hash);
+    fn add_address(&mut self, address: u64) {
+        if !self.drops(ADDRESSES) && self.addresses.insert(address) {
+            self.address_hashes.push(mix(address));
         }
     }
 
