@@ -7,8 +7,7 @@ use super::layout::{
     ADDRESSES, BYTES_PER_INDEX_BYTE, EXTENT_BYTES, EXTENT_BYTES_MAX, Extent, FLOWS, KEYS_MAX,
     MAGIC, PORTS, SET_BYTES, SMALL_BYTES,
 };
-use crate::model::Packet;
-use crate::read::{ErrorKind, Item, ReadError, Reader};
+use crate::read::{ErrorKind, Frame, Item, ReadError, Reader};
 
 /// An extent with this many bytes ends as soon as its keys fit.
 const EXTENT_BYTES_MIN: u64 = 4 << 20;
@@ -108,13 +107,19 @@ impl Builder {
             // The header of the file, which the reader has read.
             self.others(reader.offset());
         }
-        reader.take_without_options(|packet, bytes| self.packet(packet, bytes));
+        reader.take_without_options(|frame| self.packet(frame));
         // All other items, and more of the file.
         let before = reader.offset();
         match reader.next_item() {
             Ok(Some(Item::Packet(_))) => {
-                let bytes = reader.offset() - before;
-                self.packet(&reader.last_packet(), bytes);
+                let block_bytes = (reader.offset() - before) as usize;
+                let packet = reader.last_packet();
+                self.packet(Frame {
+                    interface: packet.interface,
+                    timestamp_ns: packet.timestamp_ns,
+                    bytes: packet.bytes,
+                    block_bytes,
+                });
             }
             Ok(Some(item)) => {
                 if let Item::Interface { interface, .. } = item {
@@ -131,7 +136,7 @@ impl Builder {
 
     /// Adds the packets at the start of `blocks`, which follow what `reader` has read. Returns the number of their bytes.
     pub(super) fn add_packets(&mut self, reader: &mut Reader, blocks: &[u8]) -> usize {
-        reader.take_from(blocks, |packet, bytes| self.packet(packet, bytes))
+        reader.take_from(blocks, |frame| self.packet(frame))
     }
 
     /// Bytes of the capture so far.
@@ -161,36 +166,38 @@ impl Builder {
         }
     }
 
-    /// A packet, whose block has `bytes` bytes.
+    /// A packet.
     #[inline(always)]
     #[expect(
         clippy::inline_always,
-        reason = "called for every packet, of which only a few fields are then decoded"
+        reason = "called for every packet, whose fields then stay in registers"
     )]
-    fn packet(&mut self, packet: &Packet<'_>, bytes: u64) {
-        self.add(packet.interface, packet.timestamp_ns, packet.bytes, bytes);
-    }
-
-    /// A packet at an interface, whose block has `block_bytes` bytes.
-    #[inline]
-    fn add(&mut self, interface: u32, time_ns: Option<u64>, packet: &[u8], block_bytes: u64) {
+    fn packet(&mut self, frame: Frame<'_>) {
         if self.current.packets == 0 && self.current.bytes > 0 {
             self.end_extent(BEHIND);
         }
-        self.current.bytes += block_bytes;
+        self.current.bytes += frame.block_bytes as u64;
         self.current.packets += 1;
         let [first, last] = &mut self.current.times_ns;
-        if let Some(time) = time_ns {
+        if let Some(time) = frame.timestamp_ns {
             (*first, *last) = ((*first).min(time), (*last).max(time));
         } else {
             // It may be selected with any time.
             (*first, *last) = (0, u64::MAX);
         }
-        let link_type = self.link_types.get(interface as usize);
-        self.add_keys(link_type.copied().unwrap_or(u16::MAX), packet);
+        let link_type = self.link_types.get(frame.interface as usize);
+        self.add_keys(link_type.copied().unwrap_or(u16::MAX), frame.bytes);
         let bytes = self.current.bytes;
         let is_due = self.current.packets.is_multiple_of(PACKETS_BETWEEN);
-        if bytes >= EXTENT_BYTES_MAX || bytes >= EXTENT_BYTES_MIN && is_due && self.fits() {
+        if bytes >= EXTENT_BYTES_MIN && (is_due || bytes >= EXTENT_BYTES_MAX) {
+            self.end_complete_extent();
+        }
+    }
+
+    /// Ends the current extent if its keys fit, or if it must not become larger.
+    #[inline(never)]
+    fn end_complete_extent(&mut self) {
+        if self.current.bytes >= EXTENT_BYTES_MAX || self.fits() {
             self.end_extent(BEHIND);
         }
     }
