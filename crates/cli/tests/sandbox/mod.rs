@@ -97,7 +97,7 @@ static TRACED: [(&str, &[&str]); 24] = [
     ("index", &["sandbox::indexing_makes_the_calls_of_its_list"]),
     (
         "ipfix",
-        &["flows::ipfix::a_capture_connects_to_its_collector_again"],
+        &["flows::ipfix::reconnect::a_capture_connects_to_its_collector_again"],
     ),
     ("latency", &["sandbox::latency_makes_the_calls_of_its_list"]),
     (
