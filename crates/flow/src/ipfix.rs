@@ -138,6 +138,12 @@ impl IpfixEncoder {
         self.records
     }
 
+    /// Sequence numbers begin at 0 again: those of another connection do (RFC 7011, section 3.1). Records that no message has yet
+    /// stay.
+    pub fn restart(&mut self) {
+        self.sequence = 0;
+    }
+
     /// A message with all records, and with the templates if the collector may not have them.
     pub fn take(&mut self, export_s: u32, with_templates: bool) -> Vec<u8> {
         let mut message = Vec::with_capacity(self.most_bytes);

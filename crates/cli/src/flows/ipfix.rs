@@ -2,7 +2,7 @@
 
 use std::hash::{BuildHasher, RandomState};
 use std::io::{self, ErrorKind, Write};
-use std::net::{Shutdown, SocketAddr, TcpStream, ToSocketAddrs, UdpSocket};
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs, UdpSocket};
 use std::num::NonZeroU32;
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,11 @@ use rustix::io::Errno;
 use rustix::net::{RecvFlags, recv};
 use tapline::flows::{EndReason, Flow, IpfixEncoder};
 
+use super::connection::{self, Reconnector};
+use crate::args::SandboxArgs;
 use crate::failure::{Exit, Failure};
+use crate::screen::printable;
+use crate::units::counted;
 
 /// The port of IPFIX.
 const PORT: u16 = 4739;
@@ -24,13 +28,6 @@ const USUAL_RATE: u32 = 1000;
 
 /// How often a collector of datagrams gets the templates again, which it may have lost or been started after.
 const TEMPLATES: Duration = Duration::from_mins(1);
-
-/// How long a collector may take to accept a connection or data, and to close the connection at the end.
-const TIMEOUT: Duration = Duration::from_secs(10);
-
-/// Collectors do not answer. If one does, so many pieces of its answer are discarded before each message.
-const IGNORED_PIECES: usize = 16;
-const PIECE_BYTES: usize = 2048;
 
 /// Where to send flows.
 #[derive(Clone, Debug)]
@@ -72,7 +69,7 @@ impl CollectorAddress {
         let mut last = io::Error::new(ErrorKind::NotFound, "it has no address");
         for address in self.resolve()? {
             let connected = if self.is_tcp {
-                connect_tcp(address).map(Socket::Tcp)
+                connection::connect(address).map(Socket::Tcp)
             } else {
                 connect_udp(address).map(Socket::Udp)
             };
@@ -83,14 +80,6 @@ impl CollectorAddress {
         }
         Err(last)
     }
-}
-
-fn connect_tcp(address: SocketAddr) -> io::Result<TcpStream> {
-    let stream = TcpStream::connect_timeout(&address, TIMEOUT)?;
-    stream.set_write_timeout(Some(TIMEOUT))?;
-    stream.set_read_timeout(Some(TIMEOUT))?;
-    stream.set_nodelay(true)?;
-    Ok(stream)
 }
 
 fn connect_udp(address: SocketAddr) -> io::Result<UdpSocket> {
@@ -107,6 +96,8 @@ fn connect_udp(address: SocketAddr) -> io::Result<UdpSocket> {
 enum Socket {
     Udp(UdpSocket),
     Tcp(TcpStream),
+    /// The connection has failed, for this reason, and is made again.
+    Lost(io::Error),
 }
 
 /// Messages a second over UDP, at most; 0 is without a limit.
@@ -177,6 +168,8 @@ pub struct Collector {
     templates_at: Option<Instant>,
     /// Flows in the last datagram, which may be refused later.
     last_flows: u64,
+    /// Makes a connection again. Without it, a failed connection ends the sending.
+    reconnector: Option<Reconnector>,
     pub sent: Sent,
 }
 
@@ -185,7 +178,7 @@ pub struct Collector {
 pub struct Sent {
     pub flows: u64,
     pub messages: u64,
-    /// Flows in messages that could not be sent, in datagrams that are known to have been refused, and after the end of a
+    /// Flows in messages that could not be sent, in datagrams that are known to have been refused, and while there is no
     /// connection.
     pub failed_flows: u64,
 }
@@ -220,8 +213,21 @@ impl Collector {
             encoder: IpfixEncoder::new(domain.get(), MESSAGE_BYTES),
             templates_at: None,
             last_flows: 0,
+            reconnector: None,
             sent: Sent::default(),
         })
+    }
+
+    /// Makes a connection that fails from now on again, to the same address. Does nothing for UDP.
+    pub fn reconnect(&mut self, args: SandboxArgs) -> Result<(), Failure> {
+        if let Socket::Tcp(stream) = &self.socket {
+            let address = stream.peer_addr();
+            let address = address.map_err(|error| {
+                Failure::job_on(format!("cannot send flows to {}", self.name), &error)
+            })?;
+            self.reconnector = Some(Reconnector::start(address, args)?);
+        }
+        Ok(())
     }
 
     /// Sets the kernel's index of each interface, in the order of their numbers in flows.
@@ -246,15 +252,62 @@ impl Collector {
             self.pace = Pace::new(rate);
         }
         if self.encoder.add(flow) {
-            self.flush()?;
+            self.check_connection();
+            self.send()?;
         }
         Ok(())
     }
 
-    /// Sends what there is.
+    /// Sends what there is. While a lost connection is made again, flows wait until a message is full.
     ///
-    /// Fails if a connection does. Datagrams that do not arrive are no failure; those that are refused are counted.
+    /// Fails if a connection fails that is not made again. Datagrams that do not arrive are no failure; those that are refused are
+    /// counted.
     pub fn flush(&mut self) -> io::Result<()> {
+        self.check_connection();
+        if matches!(self.socket, Socket::Lost(_)) {
+            return Ok(());
+        }
+        self.send()
+    }
+
+    /// Notices that a connection has failed before flows are sent over it, and takes the next one once it is there.
+    fn check_connection(&mut self) {
+        let Some(reconnector) = &self.reconnector else {
+            return;
+        };
+        if let Socket::Tcp(stream) = &self.socket
+            && let Err(error) = connection::check_open(stream)
+        {
+            self.lose(error);
+        } else if let Socket::Lost(_) = &self.socket
+            && let Some(stream) = reconnector.connected()
+        {
+            self.socket = Socket::Tcp(stream);
+            // Another connection is another stream of messages for the collector.
+            self.encoder.restart();
+            let failed = counted(self.sent.failed_flows, "flow");
+            say(&format!(
+                "connected to {} again; {failed} could not be sent so far",
+                self.name
+            ));
+        }
+    }
+
+    /// The connection has failed, and is to be made again.
+    fn lose(&mut self, error: io::Error) {
+        say(&format!(
+            "warning: {}; connecting again, and counting the flows that are given up",
+            self.failed(&error)
+        ));
+        self.socket = Socket::Lost(error);
+        self.templates_at = None;
+        if let Some(reconnector) = &self.reconnector {
+            reconnector.request();
+        }
+    }
+
+    /// Sends what there is, or counts it as failed.
+    fn send(&mut self) -> io::Result<()> {
         let flows = u64::from(self.encoder.records());
         if flows == 0 {
             return Ok(());
@@ -266,20 +319,27 @@ impl Collector {
         let is_due = match (&self.socket, self.templates_at) {
             (_, None) => true,
             (Socket::Udp(_), Some(at)) => at.elapsed() >= TEMPLATES,
-            (Socket::Tcp(_), Some(_)) => false,
+            (Socket::Tcp(_) | Socket::Lost(_), Some(_)) => false,
         };
         let export_s = crate::moment::now_ns() / 1_000_000_000;
         let message = self.encoder.take(export_s as u32, is_due);
         let sent = match &mut self.socket {
             Socket::Tcp(stream) => {
-                let written = check_open(stream).and_then(|()| stream.write_all(&message));
-                if let Err(error) = written {
-                    self.sent.failed_flows += flows;
-                    return Err(self.failed(&error));
+                let written = connection::check_open(stream);
+                match written.and_then(|()| stream.write_all(&message)) {
+                    Ok(()) => true,
+                    Err(error) if self.reconnector.is_some() => {
+                        self.lose(error);
+                        false
+                    }
+                    Err(error) => {
+                        self.sent.failed_flows += flows;
+                        return Err(self.failed(&error));
+                    }
                 }
-                true
             }
             Socket::Udp(_) => self.send_datagram(&message),
+            Socket::Lost(_) => false,
         };
         if sent {
             self.sent.flows += flows;
@@ -297,13 +357,15 @@ impl Collector {
     /// Ends the sending. A connection is closed, and the collector, too, has to close it: it resets it if it has not read all.
     pub fn finish(&mut self) -> io::Result<()> {
         self.count_refused();
-        if self.sent.messages == 0 {
-            return Ok(());
+        // What waits for a connection.
+        self.send()?;
+        match &self.socket {
+            Socket::Tcp(stream) if self.sent.messages > 0 => {
+                connection::close(stream).map_err(|error| self.failed(&error))
+            }
+            Socket::Lost(error) => Err(self.failed(error)),
+            Socket::Tcp(_) | Socket::Udp(_) => Ok(()),
         }
-        let Socket::Tcp(stream) = &self.socket else {
-            return Ok(());
-        };
-        close(stream).map_err(|error| self.failed(&error))
     }
 
     fn failed(&self, error: &io::Error) -> io::Error {
@@ -353,44 +415,15 @@ impl Collector {
     }
 }
 
+/// Prints a line about the connection.
+fn say(line: &str) {
+    // A closed standard error is no failure.
+    let _ = writeln!(io::stderr(), "{}", printable(line));
+}
+
 fn random_domain() -> NonZeroU32 {
     let random = RandomState::new().hash_one(0) as u32;
     NonZeroU32::new(random).unwrap_or(NonZeroU32::MIN)
-}
-
-/// Fails if the collector has closed the connection: it reads nothing more.
-fn check_open(stream: &TcpStream) -> io::Result<()> {
-    let mut piece = [0; PIECE_BYTES];
-    for _ in 0..IGNORED_PIECES {
-        match recv(stream, &mut piece, RecvFlags::DONTWAIT) {
-            Ok((_, 0)) => {
-                let text = "the collector has closed the connection";
-                return Err(io::Error::new(ErrorKind::ConnectionAborted, text));
-            }
-            Ok(_) | Err(Errno::INTR) => {}
-            Err(Errno::AGAIN) => return Ok(()),
-            Err(error) => return Err(error.into()),
-        }
-    }
-    Ok(())
-}
-
-/// Closes the connection to the collector, and waits until the collector has closed it after it read everything.
-fn close(stream: &TcpStream) -> io::Result<()> {
-    check_open(stream)?;
-    stream.shutdown(Shutdown::Write)?;
-    let until = Instant::now() + TIMEOUT;
-    let mut piece = [0; PIECE_BYTES];
-    // Bound: each wait has a limit, and so do all together.
-    while Instant::now() < until {
-        match recv(stream, &mut piece, RecvFlags::empty()) {
-            Ok((_, 0)) => return Ok(()),
-            Ok(_) | Err(Errno::INTR | Errno::AGAIN) => {}
-            Err(error) => return Err(error.into()),
-        }
-    }
-    let text = "the collector did not close the connection, so that it may not have all of them";
-    Err(io::Error::new(ErrorKind::TimedOut, text))
 }
 
 #[cfg(test)]

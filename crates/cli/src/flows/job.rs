@@ -199,6 +199,9 @@ fn run_capture(args: &FlowsArgs) -> Result<Exit, Failure> {
     let mut needed = privilege::to_count(text.is_some());
     needed |= output::needed_capabilities(args.write.as_deref());
     user::leave(&args.user, needed)?;
+    if let Some(output) = &mut outputs.collector {
+        output.sink_mut().reconnect(args.sandbox)?;
+    }
     let mut sandbox = Sandbox::new(
         columns
             .as_ref()

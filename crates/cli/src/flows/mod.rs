@@ -7,6 +7,7 @@
 //!                     └─▶ metrics
 //! ```
 
+mod connection;
 mod fields;
 mod ipfix;
 mod job;

@@ -531,6 +531,13 @@ pub static UPLOADS: List = List {
     bpf_commands: &[],
 };
 
+/// The thread that connects to a collector of flows again. It also has [`NEW_SOCKETS`].
+pub static IPFIX: List = List {
+    name: "ipfix",
+    calls: &[PROCESS, &[libc::SYS_getsockopt]],
+    bpf_commands: &[],
+};
+
 /// The thread of the metrics, in every command.
 pub static METRICS: List = List {
     name: "metrics",

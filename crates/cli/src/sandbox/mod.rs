@@ -30,8 +30,8 @@ use crate::privilege;
 #[cfg(feature = "objects")]
 pub use calls::UPLOADS;
 pub use calls::{
-    CAPTURE, COLUMNS, COMMAND, COUNT, CTL, EXPLAIN, EXTCAP, FILTER, FLOWS, INDEX, LATENCY, List,
-    METRICS, MONITOR, PING, PING_XDP, PROCESSES, READ, RESPOND, RPCAP, SEND, SERVE, SIGNALS,
+    CAPTURE, COLUMNS, COMMAND, COUNT, CTL, EXPLAIN, EXTCAP, FILTER, FLOWS, INDEX, IPFIX, LATENCY,
+    List, METRICS, MONITOR, PING, PING_XDP, PROCESSES, READ, RESPOND, RPCAP, SEND, SERVE, SIGNALS,
 };
 
 /// The files, system calls and other rights that a command keeps in its sandbox.
@@ -153,10 +153,6 @@ impl Sandbox {
     }
 
     /// Connects to this TCP port of any host.
-    #[cfg_attr(
-        not(feature = "objects"),
-        expect(dead_code, reason = "only uploads connect")
-    )]
     pub fn connect(mut self, port: u16) -> Self {
         self.ports.push(port);
         self

@@ -1,5 +1,7 @@
 //! `tapline flows --ipfix`: messages as decoded by tshark and by nfdump.
 
+mod reconnect;
+
 use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::net::{TcpListener, UdpSocket};
@@ -265,8 +267,13 @@ fn a_collector_that_is_not_there_is_told() {
 
 /// The kernel's counters of UDP in /proc/net/snmp.
 fn udp_counter(host: &Host, name: &str) -> u64 {
+    counter(host, "Udp: ", name)
+}
+
+/// A counter of the kernel in /proc/net/snmp.
+fn counter(host: &Host, protocol: &str, name: &str) -> u64 {
     let shown = output(host, "cat", "/proc/net/snmp");
-    let mut lines = shown.lines().filter_map(|line| line.strip_prefix("Udp: "));
+    let mut lines = shown.lines().filter_map(|line| line.strip_prefix(protocol));
     let mut words = || lines.next().expect("a line").split(' ');
     let (names, values) = (words(), words());
     let found = names.zip(values).find(|(known, _)| *known == name);

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use super::calls::{
-    CAPTURE, LATENCY, List, NEW_SOCKETS, PING, PING_XDP, PROCESS, START_THREAD, UPLOADS,
+    CAPTURE, IPFIX, LATENCY, List, NEW_SOCKETS, PING, PING_XDP, PROCESS, START_THREAD, UPLOADS,
 };
 use super::elsewhere::ELSEWHERE;
 use super::{LISTS, TRACED};
@@ -246,7 +246,7 @@ fn every_test_that_is_named_exists() {
 }
 
 /// Lists of commands that open sockets.
-const OPEN_SOCKETS: [&List; 5] = [&CAPTURE, &LATENCY, &PING, &PING_XDP, &UPLOADS];
+const OPEN_SOCKETS: [&List; 6] = [&CAPTURE, &IPFIX, &LATENCY, &PING, &PING_XDP, &UPLOADS];
 
 /// Each entry of a group allows some list a call that nothing else in that list allows: a line that is removed from the source
 /// is a call that is left out.

@@ -23,9 +23,9 @@ use netlink::Gro;
 use rustix::process::{Signal, kill_process};
 
 use self::calls::{
-    CAPTURE, COLUMNS, COMMAND, COUNT, CTL, EXPLAIN, EXTCAP, FILTER, FLOWS, INDEX, LATENCY, List,
-    METRICS, MONITOR, NEW_SOCKETS, PING, PING_XDP, PROCESS, PROCESSES, READ, RESPOND, RPCAP, SEND,
-    SERVE, SIGNALS, START_THREAD, UPLOADS,
+    CAPTURE, COLUMNS, COMMAND, COUNT, CTL, EXPLAIN, EXTCAP, FILTER, FLOWS, INDEX, IPFIX, LATENCY,
+    List, METRICS, MONITOR, NEW_SOCKETS, PING, PING_XDP, PROCESS, PROCESSES, READ, RESPOND, RPCAP,
+    SEND, SERVE, SIGNALS, START_THREAD, UPLOADS,
 };
 use self::elsewhere::ELSEWHERE;
 use self::trace::{Calls, trace, trace_sessions, trace_thread, trace_while};
@@ -56,14 +56,14 @@ const PINGS: &str = "-- ping -q -c 5 -i 0.01 127.0.0.1";
 const FETCH: &str = "-- bash -c 'exec 3<>/dev/tcp/127.0.0.1/9100; printf \"GET /metrics HTTP/1.0\\r\\n\\r\\n\" >&3; cat <&3 >/dev/null; ping -q -c 5 -i 0.01 127.0.0.1'";
 
 /// All lists.
-static LISTS: [&List; 23] = [
-    &CAPTURE, &COLUMNS, &COMMAND, &COUNT, &CTL, &EXPLAIN, &EXTCAP, &FILTER, &FLOWS, &INDEX,
+static LISTS: [&List; 24] = [
+    &CAPTURE, &COLUMNS, &COMMAND, &COUNT, &CTL, &EXPLAIN, &EXTCAP, &FILTER, &FLOWS, &INDEX, &IPFIX,
     &LATENCY, &METRICS, &MONITOR, &PING, &PING_XDP, &PROCESSES, &READ, &RESPOND, &RPCAP, &SEND,
     &SERVE, &SIGNALS, &UPLOADS,
 ];
 
 /// The test that traces the commands of a list.
-static TRACED: [(&str, &[&str]); 23] = [
+static TRACED: [(&str, &[&str]); 24] = [
     (
         "capture",
         &["sandbox::captures_make_the_calls_of_their_list"],
@@ -95,6 +95,10 @@ static TRACED: [(&str, &[&str]); 23] = [
         &["sandbox::writing_flows_of_a_capture_makes_the_calls_of_its_list"],
     ),
     ("index", &["sandbox::indexing_makes_the_calls_of_its_list"]),
+    (
+        "ipfix",
+        &["flows::ipfix::reconnect::a_capture_connects_to_its_collector_again"],
+    ),
     ("latency", &["sandbox::latency_makes_the_calls_of_its_list"]),
     (
         "metrics",

@@ -10,7 +10,7 @@ use std::process::Command;
 use lab::{Host, wait};
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::calls::{COMMAND, List, METRICS, PROCESSES, SERVE, SIGNALS, UPLOADS};
+use super::calls::{COMMAND, IPFIX, List, METRICS, PROCESSES, SERVE, SIGNALS, UPLOADS};
 use crate::support::objects::use_server;
 use crate::support::run::{spawn, takes_another};
 use crate::support::{PROGRAM, words};
@@ -32,7 +32,7 @@ impl Calls {
 }
 
 /// Threads with lists of their own.
-static THREADS: [&List; 5] = [&COMMAND, &METRICS, &PROCESSES, &SIGNALS, &UPLOADS];
+static THREADS: [&List; 6] = [&COMMAND, &IPFIX, &METRICS, &PROCESSES, &SIGNALS, &UPLOADS];
 
 /// Runs `tapline LINE` under strace at `host`; it must succeed. Returns the calls without those of threads that have lists of
 /// their own.

@@ -19,6 +19,10 @@ pub(super) const FINGERPRINT_BYTES: usize = 4 << 10;
 /// Longest index that is read: of 1.6 TB.
 const INDEX_BYTES_MAX: u64 = 4 << 30;
 
+/// Buffer for reading a capture. The bytes that the kernel copied there are decoded while they are in the second-level cache
+/// of a core, beside the sets.
+const CAPTURE_BUFFER_BYTES: usize = 128 << 10;
+
 /// Buffer for reading and writing an index.
 const BUFFER_BYTES: usize = 64 << 10;
 
@@ -102,7 +106,8 @@ impl Index {
         if !file.metadata().map_err(failed)?.is_file() {
             return Err(IndexError::NotRegular);
         }
-        let mut reader = Reader::from_file(file.try_clone().map_err(failed)?)?;
+        let same = file.try_clone().map_err(failed)?;
+        let mut reader = Reader::from_file_through(same, CAPTURE_BUFFER_BYTES)?;
         if reader.compression() != DetectedCompression::None {
             return Err(IndexError::Compressed);
         }

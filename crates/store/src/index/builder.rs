@@ -1,14 +1,13 @@
 //! Dividing the blocks of a capture into extents, with the keys of each.
 
 use super::fuse::{self, Fuse, mix};
-use super::hashes::{Identities, IdentitySet, Ports};
+use super::hashes::{AddressSet, Identities, IdentitySet, Ports};
 use super::keys::{Key, Keys, flow_hash, plain_flow, word_of};
 use super::layout::{
     ADDRESSES, BYTES_PER_INDEX_BYTE, EXTENT_BYTES, EXTENT_BYTES_MAX, Extent, FLOWS, KEYS_MAX,
     MAGIC, PORTS, SET_BYTES, SMALL_BYTES,
 };
-use crate::model::Packet;
-use crate::read::{ErrorKind, Item, ReadError, Reader};
+use crate::read::{ErrorKind, Frame, Item, ReadError, Reader};
 
 /// An extent with this many bytes ends as soon as its keys fit.
 const EXTENT_BYTES_MIN: u64 = 4 << 20;
@@ -37,11 +36,11 @@ pub(crate) struct Builder {
     index_bytes: u64,
     current: Extent,
     identities: Identities,
-    /// Flows whose addresses and ports are in the sets, also where the extent does without flows.
+    /// Flows whose addresses and ports are in the sets. Not used where the extent does without flows.
     flows: IdentitySet,
     /// Hashes of flows, which the index has.
     flow_hashes: Vec<u64>,
-    addresses: IdentitySet,
+    addresses: AddressSet,
     /// Hashes of addresses, which the index has.
     address_hashes: Vec<u64>,
     ports: Ports,
@@ -51,16 +50,16 @@ pub(crate) struct Builder {
     keys_max: usize,
     /// Identities of flows that are in the sets, or among those that wait.
     recent: Box<[u64; RECENT]>,
-    /// Packets that wait while the CPU fetches the places of their flows.
+    /// Packets that wait while the CPU fetches the places of their flows, or of their addresses.
     waiting: Vec<Waiting>,
 }
 
 /// The keys of a packet that has all of them.
 #[derive(Clone, Copy)]
 struct Waiting {
-    /// Identity of the flow.
+    /// Identity of the flow; 0 where the extent does without flows.
     flow: u64,
-    /// The addresses as [numbers](word_of), and then their hashes.
+    /// The addresses as [numbers](word_of).
     addresses: [u64; 2],
     ports: [u16; 2],
 }
@@ -75,7 +74,7 @@ impl Default for Builder {
             identities: Identities::default(),
             flows: IdentitySet::default(),
             flow_hashes: Vec::new(),
-            addresses: IdentitySet::default(),
+            addresses: AddressSet::default(),
             address_hashes: Vec::new(),
             ports: Ports::default(),
             dropped: 0,
@@ -108,13 +107,19 @@ impl Builder {
             // The header of the file, which the reader has read.
             self.others(reader.offset());
         }
-        reader.take_without_options(|packet, bytes| self.packet(packet, bytes));
+        reader.take_without_options(|frame| self.packet(frame));
         // All other items, and more of the file.
         let before = reader.offset();
         match reader.next_item() {
             Ok(Some(Item::Packet(_))) => {
-                let bytes = reader.offset() - before;
-                self.packet(&reader.last_packet(), bytes);
+                let block_bytes = (reader.offset() - before) as usize;
+                let packet = reader.last_packet();
+                self.packet(Frame {
+                    interface: packet.interface,
+                    timestamp_ns: packet.timestamp_ns,
+                    bytes: packet.bytes,
+                    block_bytes,
+                });
             }
             Ok(Some(item)) => {
                 if let Item::Interface { interface, .. } = item {
@@ -131,7 +136,7 @@ impl Builder {
 
     /// Adds the packets at the start of `blocks`, which follow what `reader` has read. Returns the number of their bytes.
     pub(super) fn add_packets(&mut self, reader: &mut Reader, blocks: &[u8]) -> usize {
-        reader.take_from(blocks, |packet, bytes| self.packet(packet, bytes))
+        reader.take_from(blocks, |frame| self.packet(frame))
     }
 
     /// Bytes of the capture so far.
@@ -161,36 +166,38 @@ impl Builder {
         }
     }
 
-    /// A packet, whose block has `bytes` bytes.
+    /// A packet.
     #[inline(always)]
     #[expect(
         clippy::inline_always,
-        reason = "called for every packet, of which only a few fields are then decoded"
+        reason = "called for every packet, whose fields then stay in registers"
     )]
-    fn packet(&mut self, packet: &Packet<'_>, bytes: u64) {
-        self.add(packet.interface, packet.timestamp_ns, packet.bytes, bytes);
-    }
-
-    /// A packet at an interface, whose block has `block_bytes` bytes.
-    #[inline]
-    fn add(&mut self, interface: u32, time_ns: Option<u64>, packet: &[u8], block_bytes: u64) {
+    fn packet(&mut self, frame: Frame<'_>) {
         if self.current.packets == 0 && self.current.bytes > 0 {
             self.end_extent(BEHIND);
         }
-        self.current.bytes += block_bytes;
+        self.current.bytes += frame.block_bytes as u64;
         self.current.packets += 1;
         let [first, last] = &mut self.current.times_ns;
-        if let Some(time) = time_ns {
+        if let Some(time) = frame.timestamp_ns {
             (*first, *last) = ((*first).min(time), (*last).max(time));
         } else {
             // It may be selected with any time.
             (*first, *last) = (0, u64::MAX);
         }
-        let link_type = self.link_types.get(interface as usize);
-        self.add_keys(link_type.copied().unwrap_or(u16::MAX), packet);
+        let link_type = self.link_types.get(frame.interface as usize);
+        self.add_keys(link_type.copied().unwrap_or(u16::MAX), frame.bytes);
         let bytes = self.current.bytes;
         let is_due = self.current.packets.is_multiple_of(PACKETS_BETWEEN);
-        if bytes >= EXTENT_BYTES_MAX || bytes >= EXTENT_BYTES_MIN && is_due && self.fits() {
+        if bytes >= EXTENT_BYTES_MIN && (is_due || bytes >= EXTENT_BYTES_MAX) {
+            self.end_complete_extent();
+        }
+    }
+
+    /// Ends the current extent if its keys fit, or if it must not become larger.
+    #[inline(never)]
+    fn end_complete_extent(&mut self) {
+        if self.current.bytes >= EXTENT_BYTES_MAX || self.fits() {
             self.end_extent(BEHIND);
         }
     }
@@ -215,8 +222,9 @@ impl Builder {
             return;
         }
         if let Some((addresses, ports)) = plain_flow(link_type, packet) {
-            let flow = self.identities.of_ipv4(addresses, ports);
-            self.add_flow(flow, addresses.map(u64::from), ports);
+            self.add_flow(addresses.map(u64::from), ports, |identities| {
+                identities.of_ipv4(addresses, ports)
+            });
         } else {
             self.add_keys_of_any(link_type, packet);
         }
@@ -229,12 +237,13 @@ impl Builder {
             return;
         };
         if let Some((addresses, ports)) = keys.flow() {
-            let flow = self.identities.of(addresses, ports);
-            self.add_flow(flow, addresses.map(word_of), ports);
+            self.add_flow(addresses.map(word_of), ports, |identities| {
+                identities.of(addresses, ports)
+            });
             return;
         }
         for address in keys.addresses.into_iter().flatten() {
-            self.add_address(mix(word_of(address)));
+            self.add_address(word_of(address));
         }
         for port in keys.ports.into_iter().flatten() {
             self.ports.insert(port);
@@ -242,14 +251,28 @@ impl Builder {
         self.drop_classes();
     }
 
-    /// Adds a flow, its addresses and its ports, now or with others that follow.
+    /// Adds a flow with this identity, its addresses and its ports, now or with others that follow.
     #[inline]
-    fn add_flow(&mut self, flow: u64, addresses: [u64; 2], ports: [u16; 2]) {
-        let recent = &mut self.recent[flow as usize % RECENT];
-        if std::mem::replace(recent, flow) == flow {
-            return;
+    fn add_flow(
+        &mut self,
+        addresses: [u64; 2],
+        ports: [u16; 2],
+        identity: impl FnOnce(&Identities) -> u64,
+    ) {
+        let mut flow = 0;
+        if self.drops(FLOWS) {
+            // Most packets are of a known flow, but finding that takes as long as finding their addresses.
+            for address in addresses {
+                self.addresses.prefetch(address);
+            }
+        } else {
+            flow = identity(&self.identities);
+            let recent = &mut self.recent[flow as usize % RECENT];
+            if std::mem::replace(recent, flow) == flow {
+                return;
+            }
+            self.flows.prefetch(flow);
         }
-        self.flows.prefetch(flow);
         self.waiting.push(Waiting {
             flow,
             addresses,
@@ -264,39 +287,37 @@ impl Builder {
     #[inline(never)]
     fn settle(&mut self) {
         let mut waiting = std::mem::take(&mut self.waiting);
-        let keeps_flows = !self.drops(FLOWS);
-        if keeps_flows || self.flows.len() < KEYS_MAX {
+        if !self.drops(FLOWS) {
             // What a known flow consists of is in the sets, too.
             waiting.retain(|packet| self.flows.insert(packet.flow));
-        }
-        for packet in &mut waiting {
-            packet.addresses = packet.addresses.map(mix);
-            for hash in packet.addresses {
-                self.addresses.prefetch(self.identities.of_address(hash));
-            }
-            if keeps_flows {
-                let hash = flow_hash(packet.addresses, packet.ports);
+            for packet in &waiting {
+                for address in packet.addresses {
+                    self.addresses.prefetch(address);
+                }
+                let hash = flow_hash(packet.addresses.map(mix), packet.ports);
                 self.flow_hashes.push(hash);
             }
         }
+        let keeps_ports = !self.drops(PORTS);
         for packet in waiting.drain(..) {
-            for hash in packet.addresses {
-                self.add_address(hash);
+            for address in packet.addresses {
+                self.add_address(address);
             }
-            for port in packet.ports {
-                self.ports.insert(port);
+            if keeps_ports {
+                for port in packet.ports {
+                    self.ports.insert(port);
+                }
             }
         }
         self.waiting = waiting;
         self.drop_classes();
     }
 
-    /// Adds the address with this hash.
+    /// Adds the address with this [number](word_of).
     #[inline]
-    fn add_address(&mut self, hash: u64) {
-        let identity = self.identities.of_address(hash);
-        if !self.drops(ADDRESSES) && self.addresses.insert(identity) {
-            self.address_hashes.push(hash);
+    fn add_address(&mut self, address: u64) {
+        if !self.drops(ADDRESSES) && self.addresses.insert(address) {
+            self.address_hashes.push(mix(address));
         }
     }
 

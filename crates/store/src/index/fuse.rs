@@ -97,10 +97,18 @@ impl Fuse {
                 place.sum ^= mixed;
             }
         }
-        // A place with one hash decides about this hash; without it, other places have one.
-        let mut single: Vec<usize> = (0..length).filter(|&at| places[at].count == 1).collect();
+        // A place with one hash decides about this hash; without it, other places have one. Each place is added at most once. A
+        // place is always written behind the last one, and counts only if it has one hash: the CPU cannot predict a branch.
+        let mut single = vec![0_u32; length + 1];
+        let mut top = 0;
+        for (at, place) in places.iter().enumerate() {
+            single[top] = at as u32;
+            top += usize::from(place.count == 1);
+        }
         let mut order = Vec::with_capacity(hashes.len());
-        while let Some(at) = single.pop() {
+        while top > 0 {
+            top -= 1;
+            let at = single[top] as usize;
             let Place {
                 count: 1,
                 sum: mixed,
@@ -113,9 +121,8 @@ impl Fuse {
                 let place = &mut places[other];
                 place.count -= 1;
                 place.sum ^= mixed;
-                if place.count == 1 {
-                    single.push(other);
-                }
+                single[top] = other as u32;
+                top += usize::from(place.count == 1);
             }
         }
         if order.len() < hashes.len() {

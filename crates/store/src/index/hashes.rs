@@ -63,11 +63,11 @@ impl Identities {
         fold(fold(first ^ in_order(ports), by_ports) ^ both, by_addresses).max(1)
     }
 
-    /// The identity of the address with this hash in the index.
+    /// The identity of the address with this number.
     #[inline]
-    pub(super) fn of_address(&self, hash: u64) -> u64 {
+    fn of_address(&self, address: u64) -> u64 {
         let [first, second, ..] = self.random;
-        fold(hash ^ first, second).max(1)
+        fold(address ^ first, second).max(1)
     }
 }
 
@@ -84,69 +84,131 @@ fn bits_of(address: IpAddr) -> u128 {
     }
 }
 
-/// A set of identities, each in the first free place from its own.
+/// A set of numbers other than 0, each in the first free place from its own.
 #[derive(Default)]
-pub(super) struct IdentitySet {
+pub(super) struct NumberSet<T> {
     /// A power of two, at least half of them 0: free. None at first.
-    places: Vec<u64>,
+    places: Vec<T>,
     count: usize,
 }
 
-impl IdentitySet {
-    pub(super) fn len(&self) -> usize {
-        self.count
-    }
+/// A set of identities, which are their own places.
+pub(super) type IdentitySet = NumberSet<u64>;
 
+impl IdentitySet {
     /// Adds an identity. Returns false if the set had it.
     #[inline]
     pub(super) fn insert(&mut self, identity: u64) -> bool {
-        if 2 * self.count >= self.places.len() {
-            self.grow();
-        }
-        let mask = self.places.len() - 1;
-        let mut at = identity as usize & mask;
-        // Ends: half of the places are free.
-        loop {
-            match self.places[at] {
-                0 => {
-                    self.places[at] = identity;
-                    self.count += 1;
-                    return true;
-                }
-                found if found == identity => return false,
-                _ => at = (at + 1) & mask,
-            }
-        }
+        self.insert_by(identity, |identity| identity)
     }
 
     /// Has the CPU fetch the place of an identity that is about to be added.
     #[inline]
     pub(super) fn prefetch(&self, identity: u64) {
+        self.prefetch_place(identity);
+    }
+}
+
+impl<T: Copy + Default + PartialEq> NumberSet<T> {
+    /// Adds a number, whose place is the last bits of `place_of` it. Returns false if the set had it.
+    #[inline]
+    fn insert_by(&mut self, number: T, place_of: impl Fn(T) -> u64 + Copy) -> bool {
+        if 2 * self.count >= self.places.len() {
+            self.grow(place_of);
+        }
+        let mask = self.places.len() - 1;
+        let mut at = place_of(number) as usize & mask;
+        // Ends: half of the places are free.
+        loop {
+            let found = self.places[at];
+            if found == number {
+                return false;
+            }
+            if found == T::default() {
+                self.places[at] = number;
+                self.count += 1;
+                return true;
+            }
+            at = (at + 1) & mask;
+        }
+    }
+
+    #[inline]
+    fn prefetch_place(&self, place: u64) {
         let mask = self.places.len().wrapping_sub(1);
-        if let Some(place) = self.places.get(identity as usize & mask) {
+        if let Some(place) = self.places.get(place as usize & mask) {
             prefetch_value(place);
         }
     }
 
     #[cold]
-    fn grow(&mut self) {
+    fn grow(&mut self, place_of: impl Fn(T) -> u64 + Copy) {
         let length = (2 * self.places.len()).max(PLACES_MIN);
-        let places = std::mem::replace(&mut self.places, vec![0; length]);
+        let places = std::mem::replace(&mut self.places, vec![T::default(); length]);
         self.count = 0;
-        for identity in places.into_iter().filter(|&identity| identity != 0) {
-            self.insert(identity);
+        for number in places {
+            if number != T::default() {
+                self.insert_by(number, place_of);
+            }
         }
     }
 
-    /// Removes all identities. If most places were not used, half of them go, because every extent has to clear them.
+    /// Removes all numbers. If most places were not used, half of them go, because every extent has to clear them.
     pub(super) fn clear(&mut self) {
         if self.count == 0 {
             return;
         }
         let used = (2 * self.count).next_power_of_two().max(PLACES_MIN);
         self.places.truncate(used.max(self.places.len() / 2));
-        self.places.fill(0);
+        self.places.fill(T::default());
         self.count = 0;
+    }
+}
+
+/// A set of addresses, as [numbers](super::keys::word_of).
+///
+/// Numbers of IPv4 have 32 bits. They are stored as they are, because a cache line has room for twice as many as of identities.
+#[derive(Default)]
+pub(super) struct AddressSet {
+    identities: Identities,
+    /// Numbers of 32 bits, without 0.
+    short: NumberSet<u32>,
+    has_zero: bool,
+    /// Identities of all others.
+    long: IdentitySet,
+}
+
+impl AddressSet {
+    /// Adds an address. Returns false if the set had it.
+    #[inline]
+    pub(super) fn insert(&mut self, address: u64) -> bool {
+        let identities = &self.identities;
+        match u32::try_from(address) {
+            Ok(0) => !std::mem::replace(&mut self.has_zero, true),
+            Ok(short) => {
+                let place_of = |number: u32| identities.of_address(u64::from(number));
+                self.short.insert_by(short, place_of)
+            }
+            Err(_) => self.long.insert(identities.of_address(address)),
+        }
+    }
+
+    /// Has the CPU fetch the place of an address that is about to be added.
+    #[inline]
+    pub(super) fn prefetch(&self, address: u64) {
+        let identity = self.identities.of_address(address);
+        if u32::try_from(address).is_ok() {
+            self.short.prefetch_place(identity);
+        } else {
+            self.long.prefetch_place(identity);
+        }
+    }
+
+    /// Removes all addresses.
+    pub(super) fn clear(&mut self) {
+        self.short.clear();
+        self.has_zero = false;
+        self.long.clear();
     }
 }
 
@@ -248,25 +310,47 @@ mod tests {
     fn a_set_has_what_was_added_and_shrinks_with_the_extents() {
         let (identities, mut set) = (Identities::default(), IdentitySet::default());
         for count in [3, 5000, 20_000, 10, 1] {
-            // Zero is one of the hashes; the others come twice.
-            let hashes = (0..count).flat_map(|n| [mix(n), mix(n), n << 32]);
+            // Zero is one of the addresses; the others come twice.
+            let addresses = (0..count).flat_map(|n| [mix(n), mix(n), n << 32]);
             let mut expected = BTreeSet::new();
-            for hash in hashes {
-                let identity = identities.of_address(hash);
+            for address in addresses {
+                let identity = identities.of_address(address);
                 set.prefetch(identity);
-                assert_eq!(set.insert(identity), expected.insert(identity), "{hash:x}");
+                assert_eq!(
+                    set.insert(identity),
+                    expected.insert(identity),
+                    "{address:x}"
+                );
             }
-            assert_eq!(set.len(), expected.len());
+            assert_eq!(set.count, expected.len());
             let places = set.places.iter().copied();
             let added: BTreeSet<_> = places.filter(|&identity| identity != 0).collect();
             assert_eq!(added, expected);
             let half = set.places.len() / 2;
             set.clear();
-            assert_eq!(set.len(), 0);
+            assert_eq!(set.count, 0);
             assert!(set.places.iter().all(|&place| place == 0));
             let most = (4 * expected.len()).max(PLACES_MIN).max(half);
             assert!(set.places.len() <= most, "{count}: {}", set.places.len());
         }
+    }
+
+    #[test]
+    fn an_address_is_there_once_whatever_its_number() {
+        let mut set = AddressSet::default();
+        for count in [3, 20_000, 1] {
+            let mut expected = BTreeSet::new();
+            // Of 32 bits, of more, and some of both with the same last bits.
+            let last = u64::from(u32::MAX);
+            let edges = [0, 1, last, last + 1, last + 2, u64::MAX, 0, last];
+            let some = (0..count).flat_map(|n| [n, n << 32, mix(n), mix(n) & last, n]);
+            for address in some.chain(edges) {
+                set.prefetch(address);
+                assert_eq!(set.insert(address), expected.insert(address), "{address:x}");
+            }
+            set.clear();
+        }
+        assert!(set.insert(0) && set.insert(7) && set.insert(u64::MAX));
     }
 
     #[test]

@@ -58,6 +58,12 @@ impl Clock {
         if self.denominator == 1 && self.offset_s == 0 {
             return ticks.checked_mul(self.numerator);
         }
+        self.fraction(ticks)
+    }
+
+    /// Of a unit that is no whole number of nanoseconds, or with an offset. Apart, since the others are to be inlined.
+    #[inline(never)]
+    fn fraction(self, ticks: u64) -> Option<u64> {
         // Below 2^94: no overflow; the offset adds less than 2^94 more.
         let since = u128::from(ticks) * u128::from(self.numerator) / self.denominator;
         let offset = i128::from(self.offset_s) * i128::from(NANOSECONDS);

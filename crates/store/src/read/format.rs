@@ -187,6 +187,19 @@ impl Decoded {
     }
 }
 
+/// A packet without its options.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Frame<'a> {
+    /// Index of its interface in the list of the file's interfaces.
+    pub interface: u32,
+    /// As in [`Packet`].
+    pub timestamp_ns: Option<u64>,
+    /// The captured bytes.
+    pub bytes: &'a [u8],
+    /// Length of its block or record.
+    pub block_bytes: usize,
+}
+
 /// A packet without bytes and options.
 #[inline]
 pub(super) fn plain_packet(

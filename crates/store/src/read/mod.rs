@@ -34,6 +34,7 @@ mod reader;
 mod scan;
 
 pub use error::{ErrorKind, ReadError};
+pub(crate) use format::Frame;
 pub use format::{
     BLOCK_BYTES_MAX, ByteOrder, DetectedFormat, Header, INTERFACES_BYTES_MAX, INTERFACES_MAX,
     packet_bytes_max,

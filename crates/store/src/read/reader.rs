@@ -132,10 +132,15 @@ impl Reader {
     /// # Errors
     /// As [`Self::open`].
     pub fn from_file(file: File) -> Result<Self, ReadError> {
+        Self::from_file_through(file, BUFFER_BYTES)
+    }
+
+    /// As [`Self::from_file`]; a regular file is read through a buffer of `buffer_bytes`.
+    pub(crate) fn from_file_through(file: File, buffer_bytes: usize) -> Result<Self, ReadError> {
         let metadata = file.metadata().map_err(open_error)?;
         // Files of procfs have no length.
         Self::from_input(if metadata.is_file() && metadata.len() > 0 {
-            Input::file(RegularFile::new(file, metadata.len()), BUFFER_BYTES)
+            Input::file(RegularFile::new(file, metadata.len()), buffer_bytes)
         } else {
             Input::stream(Box::new(file))
         })

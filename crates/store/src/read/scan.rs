@@ -1,9 +1,8 @@
 //! Parts of a regular capture file, scanned side by side by several threads.
 
-use std::convert::Infallible;
 use std::ops::Range;
 
-use super::format::{Decoded, Event};
+use super::format::{Decoded, Event, Frame};
 use super::input::{Input, RegularFile};
 use super::pcapng::begins_section;
 use super::reader::{Decoder, Reader};
@@ -94,12 +93,12 @@ impl Reader {
         result.map(|()| packets)
     }
 
-    /// Calls `take` for each of the next packets that are completely in the buffer, with the bytes of its block or record. The
-    /// packets come without their options, which are not checked.
+    /// Calls `take` for each of the next packets that are completely in the buffer. The packets come without their options, which
+    /// are not checked.
     ///
     /// Reads nothing. [`Self::last_packet`] stays the same.
     #[inline]
-    pub(crate) fn take_without_options(&mut self, take: impl FnMut(&Packet<'_>, u64)) {
+    pub(crate) fn take_without_options(&mut self, take: impl FnMut(Frame<'_>)) {
         if self.has_ended() {
             return;
         }
@@ -111,7 +110,7 @@ impl Reader {
     /// As [`Self::take_without_options`], for the packets at the start of `blocks`, which follow a capture in memory that has been
     /// read. Returns the number of their bytes. The others follow by [`Self::continue_with`].
     #[inline]
-    pub(crate) fn take_from(&mut self, blocks: &[u8], take: impl FnMut(&Packet<'_>, u64)) -> usize {
+    pub(crate) fn take_from(&mut self, blocks: &[u8], take: impl FnMut(Frame<'_>)) -> usize {
         let (bytes, packets) = self.decoder.without_options(blocks, take);
         self.input.pass(bytes);
         *self.decoder.blocks() += packets;
@@ -131,27 +130,39 @@ impl Reader {
 impl Decoder {
     /// Calls `take` for the packets at the start of `window`, without options. Returns their bytes and their number.
     #[inline]
-    fn without_options(
-        &self,
-        window: &[u8],
-        mut take: impl FnMut(&Packet<'_>, u64),
-    ) -> (usize, u64) {
-        let take = |packet: &Packet<'_>, length: usize| {
-            take(packet, length as u64);
-            Ok::<_, Infallible>(true)
-        };
-        let (bytes, packets, _) = match self {
-            Self::Pcap(pcap) => take_plain(window, |rest| pcap.plain(rest), take),
-            Self::Pcapng(pcapng) => {
+    fn without_options(&self, window: &[u8], take: impl FnMut(Frame<'_>)) -> (usize, u64) {
+        match self {
+            Self::Pcap(pcap) => {
                 let next = |rest| {
-                    let (packet, length, _) = pcapng.without_options(rest)?;
-                    Some((packet, length))
+                    let (packet, block_bytes) = pcap.plain(rest)?;
+                    Some(Frame {
+                        interface: packet.interface,
+                        timestamp_ns: packet.timestamp_ns,
+                        bytes: packet.bytes,
+                        block_bytes,
+                    })
                 };
-                take_plain(window, next, take)
+                take_frames(window, next, take)
             }
-        };
-        (bytes, packets)
+            Self::Pcapng(pcapng) => take_frames(window, |rest| pcapng.frame(rest), take),
+        }
     }
+}
+
+/// Calls `take` for the packets at the start of `window`, as `next` decodes them. Returns their bytes and their number.
+#[inline]
+fn take_frames<'a>(
+    window: &'a [u8],
+    next: impl Fn(&'a [u8]) -> Option<Frame<'a>>,
+    mut take: impl FnMut(Frame<'a>),
+) -> (usize, u64) {
+    let (mut rest, mut packets) = (window, 0);
+    while let Some(frame) = next(rest) {
+        rest = rest.get(frame.block_bytes..).unwrap_or_default();
+        packets += 1;
+        take(frame);
+    }
+    (window.len() - rest.len(), packets)
 }
 
 /// Calls `take` for the packets at the start of `window` that `plain` can decode, with the length of each block. Returns their bytes,

@@ -5,7 +5,7 @@ use super::decoder::Pcapng;
 use super::descriptions::PacketInterface;
 use crate::model::Packet;
 use crate::read::clock::Clock;
-use crate::read::format::{BLOCK_BYTES_MAX, ByteOrder, plain_packet};
+use crate::read::format::{BLOCK_BYTES_MAX, ByteOrder, Frame, plain_packet};
 
 /// Bytes of an Enhanced Packet Block before its packet.
 const ENHANCED_HEADER_BYTES: usize = 28;
@@ -36,18 +36,29 @@ impl Pcapng {
     /// Returns the packet and the block's length. Everything else is for [`Self::step`].
     #[inline]
     pub(in crate::read) fn plain<'a>(&self, block: &'a [u8]) -> Option<(Packet<'a>, usize)> {
-        let (packet, length, has_options) = self.without_options(block)?;
-        (!has_options).then_some((packet, length))
+        let (frame, original_len, has_options) = self.enhanced(block)?;
+        if has_options {
+            return None;
+        }
+        let packet = Packet {
+            bytes: frame.bytes,
+            ..plain_packet(frame.interface, frame.timestamp_ns, original_len)
+        };
+        Some((packet, frame.block_bytes))
     }
 
-    /// Decodes the Enhanced Packet Block at the start of `block`, but not its options, which may be invalid.
-    ///
-    /// Returns the packet, the block's length and whether it has options. Everything else is for [`Self::step`].
-    #[inline]
-    pub(in crate::read) fn without_options<'a>(
-        &self,
-        block: &'a [u8],
-    ) -> Option<(Packet<'a>, usize, bool)> {
+    /// Decodes the Enhanced Packet Block at the start of `block`, but not its options, which may be invalid. Everything else is for
+    /// [`Self::step`].
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "what it returns stays in registers")]
+    pub(in crate::read) fn frame<'a>(&self, block: &'a [u8]) -> Option<Frame<'a>> {
+        self.enhanced(block).map(|(frame, ..)| frame)
+    }
+
+    /// As [`Self::frame`], with the length on the wire and whether there are options.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "what it returns stays in registers")]
+    fn enhanced<'a>(&self, block: &'a [u8]) -> Option<(Frame<'a>, u32, bool)> {
         let [kind, length, interface, high, low, captured, original_len] =
             self.order.words(block)?;
         let packet_interface = self.interfaces.get(interface as usize)?;
@@ -63,12 +74,13 @@ impl Pcapng {
         if trailer as usize != length {
             return None;
         }
-        let time = packet_interface.clock.nanoseconds(high, low);
-        let packet = Packet {
+        let frame = Frame {
+            interface: self.first_interface + interface,
+            timestamp_ns: packet_interface.clock.nanoseconds(high, low),
             bytes: block.get(ENHANCED_HEADER_BYTES..)?.get(..captured)?,
-            ..plain_packet(self.first_interface + interface, time, original_len)
+            block_bytes: length,
         };
-        Some((packet, length, length > end + 4))
+        Some((frame, original_len, length > end + 4))
     }
 
     /// The first index in `..within` of `window` at which a packet's block seems to begin: it and the
