@@ -164,7 +164,7 @@ fn find(
             if matches!(found, Ready::Refused) {
                 return Step::Again;
             }
-            sleep(state, wake, until)
+            next_wait(state, wake, until)
         }
         Ok(Ready::End) => Step::End(Ended::End(packets)),
         Err(message) => Step::End(if packets > 0 && state.is_live() {
@@ -215,7 +215,7 @@ fn is_down(state: &State) -> bool {
 }
 
 /// The sleep of a reading that ends at `until` at the latest: until packets may be ready, or until there is a request to end.
-fn sleep(state: &mut State, wake: &Wake, until: Option<Instant>) -> Step {
+fn next_wait(state: &mut State, wake: &Wake, until: Option<Instant>) -> Step {
     let batch_time = match &mut state.source {
         Source::Live(live) => live.batch_time(),
         _ => None,

@@ -153,7 +153,7 @@ fn bound(ifindex: u32, mode: QdiscMode) -> io::Result<OwnedFd> {
         )?,
         QdiscMode::Qdisc => {}
         QdiscMode::Timed(discipline) => {
-            abi::socket::set_txtime(socket.as_fd(), discipline.clock())?
+            abi::socket::set_txtime(socket.as_fd(), discipline.clock())?;
         }
     }
     abi::socket::bind_to_send(socket.as_fd(), ifindex)?;
