@@ -104,7 +104,7 @@ impl LinkOutage {
     }
 
     /// Notes that all routes were looked up after the last change. Ends the wait of a sweep if the interface is up and leads to
-    /// targets (`reaches_some`), perhaps by another gateway. Other routes may follow.
+    /// targets (`reaches_some`), perhaps by another gateway that is known. Other routes may follow.
     pub fn routes_known(&mut self, reaches_some: bool, now_ns: u64) {
         if self.is_up && reaches_some && self.since_ns.take().is_some() {
             self.lacks_gateway = false;

@@ -134,7 +134,10 @@ impl XdpEngine {
             return;
         }
         if !self.pass.is_due {
-            let reaches_some = !self.hops.is_empty();
+            // The kernel is asked for a new gateway during the wait. If none answers, the wait ends after a minute, however
+            // often routes change.
+            let waits_for_gateway = self.link.outage.lacks_gateway() && self.hops.lacks_gateway();
+            let reaches_some = !self.hops.is_empty() && !waits_for_gateway;
             self.link.outage.routes_known(reaches_some, now_ns);
         }
         if !self.link.outage.is_down() {
