@@ -1,4 +1,4 @@
-//! No panic crosses the border to C, and no thread ends on the other side of it.
+//! No panic crosses the border to C, and no thread is cancelled in Rust code.
 
 use std::cell::{Cell, RefCell};
 use std::ffi::c_int;
@@ -20,8 +20,8 @@ pub fn guard_value<R>(otherwise: R, body: impl FnOnce() -> R) -> R {
     catch(body).unwrap_or(otherwise)
 }
 
-/// Runs `body`. Returns the text and the place of a panic. `pthread_cancel` of this thread takes effect afterwards: the frames
-/// of Rust code cannot be unwound at any system call.
+/// Runs `body`. Returns the text and the place of a panic. `pthread_cancel` of this thread takes effect afterwards: a
+/// cancellation must not unwind frames of Rust code.
 pub fn catch<R>(body: impl FnOnce() -> R) -> Result<R, String> {
     record_panics();
     let outer = IS_INSIDE.replace(true);

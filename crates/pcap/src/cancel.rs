@@ -21,8 +21,8 @@ pub fn is_single_threaded() -> bool {
     unsafe { place.read_volatile() != 0 }
 }
 
-/// Runs `body`, which does not panic. A cancellation of this thread waits until it has returned: frames of Rust cannot be
-/// unwound from any system call.
+/// Runs `body`, which does not panic. A cancellation of this thread waits until it has returned: it must not unwind frames
+/// of Rust code that have destructors or catch panics.
 #[inline]
 pub fn without_cancellation<R>(body: impl FnOnce() -> R) -> R {
     // Nobody else is there to cancel this thread.

@@ -27,7 +27,7 @@ pub fn guard_with<R>(failed: impl FnOnce() -> R, body: impl FnOnce() -> R) -> R 
 
 /// Runs the body of an exported function that sleeps or calls a function of the program. The body leaves to [`catch`] what may
 /// panic, and does the rest outside: an exception of the program, or the end of its thread, has to pass. The thread then stays
-/// marked as in a call, and no other code of this library runs there that could panic.
+/// marked as in a call. That has no effect: outside of calls, the library runs no code on it.
 pub fn inside<R>(body: impl FnOnce() -> R) -> R {
     if cfg!(fuzzing) {
         return body();
