@@ -24,4 +24,4 @@ pub use processes::{executable, process, scheduling, signal};
 #[doc(hidden)]
 pub use security::attacker;
 pub use security::{landlock, namespace, seccomp, user};
-pub use sockets::{datagram, packet, socket, timestamp, xdp};
+pub use sockets::{datagram, open_socket, packet, socket, timestamp, xdp};

@@ -118,7 +118,7 @@ pub enum RingOpenError {
         /// Its hardware type (`ARPHRD_*`, `net/if_arp.h`).
         hatype: u16,
     },
-    /// The previous ring of the group has not been dropped yet.
+    /// The previous ring of the group has not been dropped yet, or a process that was forked meanwhile still has it.
     #[error("the ring of {link} is being replaced already")]
     Busy {
         /// Name of the interface.

@@ -6,6 +6,7 @@
 //! ```
 
 mod block_layout;
+mod closed;
 mod distribution;
 mod filter;
 mod geometry;

@@ -2,6 +2,7 @@
 
 mod support;
 
+mod alone;
 mod bpf;
 mod divide;
 mod soak;

@@ -6,9 +6,11 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Weak};
 
 use abi::bpf::set_fanout_program;
+use abi::open_socket::OpenSocket;
 use abi::packet::{PACKET_FANOUT, SOL_PACKET};
 use abi::socket;
 
+use super::closed;
 use super::filter;
 use super::ring::PacketRing;
 use super::setup::{self, Role};
@@ -31,8 +33,8 @@ use crate::options::{RingOptions, TpacketVersion};
 /// any more. No packet enters the old ring from then on: read it to its end and drop it. The new ring is then the
 /// group's first and only member.
 ///
-/// A process forked by another thread keeps a dropped ring alive until it calls execve(2). Do not hand over within
-/// that time.
+/// A process forked by another thread keeps a dropped ring alive, as a member of the group, until it calls execve(2).
+/// [`prepare`](Self::prepare) waits for that.
 ///
 /// # Kernel
 /// Linux 4.12 (`PACKET_FANOUT_FLAG_UNIQUEID`).
@@ -55,6 +57,9 @@ pub struct HandoverGroup {
     is_at_rest: Arc<AtomicBool>,
     /// Ends when the ring before the newest is gone.
     before: Weak<()>,
+    /// The socket of that ring, or of a prepared one that has not taken over. A member of the group until it is closed
+    /// everywhere, so no other ring may join before.
+    former: Option<OpenSocket>,
 }
 
 /// A ring that is ready to take over and gets no packets yet. Dropping it changes nothing.
@@ -87,6 +92,7 @@ impl HandoverGroup {
             spare: ring.spare.clone(),
             is_at_rest: ring.is_at_rest.clone(),
             before: Weak::new(),
+            former: None,
         };
         ring.turn = Some(turn);
         Ok((ring, relay))
@@ -117,29 +123,33 @@ impl HandoverGroup {
     /// Opens a ring to which the newest one can hand over. Its direction must be that of the first ring. Call it in
     /// the network namespace of the first ring.
     ///
-    /// Waits twice until every CPU has passed a quiescent state, which takes some ten milliseconds each time.
+    /// Waits twice until every CPU has passed a quiescent state, which takes some ten milliseconds each time. Waits a second at
+    /// most for a forked process that has the ring before the newest.
     ///
     /// # Errors
-    /// [`RingOpenError::Busy`] until the ring before the newest is dropped; `SetupStep::Interface` in another
-    /// network namespace (Linux 5.14 or later); otherwise as [`PacketRing::open`].
+    /// [`RingOpenError::Busy`] until the ring before the newest is dropped, and while a forked process has it;
+    /// `SetupStep::Interface` in another network namespace (Linux 5.14 or later); otherwise as [`PacketRing::open`].
     pub fn prepare(&mut self, options: &RingOptions) -> Result<PreparedRing<'_>, RingOpenError> {
-        if self.is_busy() {
+        let is_kept = |former: &OpenSocket| !closed::wait_until_closed(former);
+        if self.is_busy() || self.former.as_ref().is_some_and(is_kept) {
             let link = self.link.name.clone();
             return Err(RingOpenError::Busy { link });
         }
         check_namespace(&self.link, self.socket.as_fd())?;
-        // The newest ring is the only member, so it gets all packets whatever the program returns. The program must
-        // name it before a second member joins.
-        self.name_member(0)?;
+        // The kernel may still be releasing the former socket. It has done so when the new one has its memory, which waits for the
+        // CPUs (`packet_set_ring`, net/packet/af_packet.c), and only then the program changes.
         let role = Role::Successor {
             link: &self.link,
             group: self.group,
+            current: self.socket.as_fd(),
             spare: self.spare.clone(),
         };
         let mut ring = PacketRing::open_as(&self.link.name, options, role)?;
         if self.spare.is_none() {
             self.spare.clone_from(&ring.spare);
         }
+        let former = OpenSocket::new(ring.socket.as_fd());
+        self.former = Some(former.map_err(|source| at(SetupStep::Fanout, &self.link, source))?);
         let turn = Arc::<()>::default();
         ring.turn = Some(turn.clone());
         Ok(PreparedRing {
@@ -147,13 +157,6 @@ impl HandoverGroup {
             ring,
             turn,
         })
-    }
-
-    /// Makes the group's program return this member.
-    fn name_member(&self, number: u32) -> Result<(), RingOpenError> {
-        let program = filter::answer(number);
-        set_fanout_program(self.socket.as_fd(), &program)
-            .map_err(|source| at(SetupStep::Fanout, &self.link, source).into())
     }
 }
 
@@ -170,8 +173,11 @@ impl PreparedRing<'_> {
         let Self { relay, ring, turn } = self;
         let in_group = |source| at(SetupStep::Fanout, &ring.link, source);
         let socket = ring.socket.try_clone().map_err(in_group)?;
-        relay.name_member(1)?;
+        let former = OpenSocket::new(relay.socket.as_fd()).map_err(in_group)?;
+        // The second member.
+        set_fanout_program(relay.socket.as_fd(), &filter::answer(1)).map_err(in_group)?;
         setup::put_to_rest(relay.socket.as_fd(), &relay.is_at_rest);
+        relay.former = Some(former);
         relay.is_at_rest = ring.is_at_rest.clone();
         relay.socket = socket;
         relay.version = ring.version();

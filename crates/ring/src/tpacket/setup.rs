@@ -31,10 +31,12 @@ pub(crate) enum Role<'r> {
     Alone,
     /// First ring of a handover group.
     First,
-    /// Joins this handover group to replace its current ring. `spare` is that of the group, if it has one.
+    /// Joins this handover group to replace its current ring, the only member, whose socket is `current`. `spare` is that of the
+    /// group, if it has one.
     Successor {
         link: &'r InterfaceInfo,
         group: u16,
+        current: BorrowedFd<'r>,
         spare: Option<Arc<OwnedFd>>,
     },
     /// Shares the packets with others, once `join` has added the socket to their group. It returns when no CPU delivers
@@ -204,7 +206,10 @@ fn join(
         }
         // There is no other member.
         Role::First => in_group(PACKET_FANOUT_FLAG_UNIQUEID << 16 | handover(ignores_outgoing))?,
-        Role::Successor { group, .. } => {
+        Role::Successor { group, current, .. } => {
+            // The current ring gets all packets as the only member, whatever the program returns. The program must return it
+            // before a second member joins.
+            set_fanout_program(current, &filter::answer(0))?;
             in_group(handover(ignores_outgoing) | u32::from(group))?;
             // Setting the group's program again waits for the CPUs.
             set_fanout_program(fd, &filter::answer(0))?;

@@ -6,9 +6,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use abi::bpf::set_fanout_program;
+use abi::open_socket::OpenSocket;
 use abi::packet::{PACKET_FANOUT, PACKET_FANOUT_FLAG_UNIQUEID, SOL_PACKET};
 use abi::socket::{self, set_option};
 
+use super::closed;
 use super::distribution;
 use super::handover::{at, check_namespace};
 use super::ring::PacketRing;
@@ -43,8 +45,9 @@ const ETHERNET: u16 = 1;
 /// until the program returns its number, and no member changes its number when another one leaves.
 ///
 /// An interface that goes down and comes up again ends the share: the kernel then numbers the members in the order in which they were
-/// opened (`packet_notifier`). More than 127 rings cannot be replaced. A process forked by another thread keeps a dropped ring alive until it calls execve(2). Do not replace
-/// rings within that time.
+/// opened (`packet_notifier`). More than 127 rings cannot be replaced. A process forked by another thread keeps a
+/// dropped ring alive until it calls execve(2). Opening and replacing rings waits for that, a second at most for each socket. Packets
+/// may get lost if it takes longer.
 ///
 /// # Kernel
 /// Linux 4.12 (`PACKET_FANOUT_FLAG_UNIQUEID`).
@@ -329,7 +332,13 @@ impl Members {
     /// Closes a member. The last one takes its position, in the kernel too (`__fanout_unlink`). Returns once no CPU delivers
     /// a packet to a socket that joined before: closing any packet socket waits for the CPUs (`packet_release`).
     fn leave(&mut self, position: usize) {
-        drop(self.sockets.swap_remove(position));
+        let member = self.sockets.swap_remove(position);
+        let socket = OpenSocket::new(member.socket.as_fd());
+        drop(member);
+        if let Ok(socket) = socket {
+            // It may take longer, as documented.
+            closed::wait_until_closed(&socket);
+        }
     }
 
     /// Replaces a member by a placeholder.

@@ -1,7 +1,7 @@
 //! Filter, snaplen, sampling, buffer and delivery of a running capture, changed under load and compared with the
 //! number of frames sent.
 //!
-//! Alone, because a process that another test forks keeps a ring alive whose packets nobody reads (`ring::HandoverGroup`).
+//! Alone, because each change waits for a process that another test forks (`ring::HandoverGroup`).
 
 use std::time::Duration;
 

@@ -21,8 +21,8 @@ use crate::packet_filter::Filter;
 /// Where a ring has to be replaced, another one is opened beside it and takes over. Packets of the old ring
 /// are delivered first.
 ///
-/// A process that forks keeps the old ring alive until the child calls execve(2). A change within that time loses packets:
-/// do not start programs from the process while the capture changes.
+/// A process that forks keeps the old ring alive until the child calls execve(2). The next change waits for that, a second at most,
+/// and is refused afterwards ([`RingOpenError::Busy`]). Changes of several readers are not refused then, and lose packets.
 ///
 /// The packet rings of several readers are replaced together. Their buffer is that of the whole interface.
 ///
