@@ -3,9 +3,16 @@
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{BorrowedFd, OwnedFd};
+use std::time::{Duration, Instant};
 
-use rustix::event::Timespec;
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
+use rustix::event::{Timespec, poll};
+
+/// Interval at which [`OpenSocket::wait`] checks the socket: the kernel reports nothing when it is released.
+const INTERVAL: Timespec = Timespec {
+    tv_sec: 0,
+    tv_nsec: 1_000_000,
+};
 
 /// Tells whether a packet socket is open. Does not keep it open.
 ///
@@ -42,13 +49,25 @@ impl OpenSocket {
             Err(_) => true,
         }
     }
+
+    /// Waits until no process has it, for about `longest` at most. Returns whether none has.
+    pub fn wait(&self, longest: Duration) -> bool {
+        let end = Instant::now() + longest;
+        while self.is_open() {
+            if Instant::now() >= end {
+                return false;
+            }
+            // Waits for nothing but the time. A signal may make it shorter.
+            let _ = poll(&mut [], Some(&INTERVAL));
+        }
+        true
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use std::os::fd::AsFd;
     use std::os::unix::net::UnixDatagram;
-    use std::thread;
 
     use super::*;
 
@@ -63,8 +82,6 @@ mod tests {
         assert!(open.is_open());
         drop(other);
         // A process that another test forks may have it for a moment.
-        while open.is_open() {
-            thread::yield_now();
-        }
+        assert!(open.wait(Duration::from_mins(1)));
     }
 }

@@ -150,7 +150,7 @@ fn spare(role: &Role<'_>, geometry: &Geometry) -> Option<Arc<OwnedFd>> {
 ///
 /// # Source
 /// `packet_set_ring`, net/packet/af_packet.c: it calls `synchronize_net`, also to free a ring that is not there.
-fn wait_for_cpus(spare: BorrowedFd<'_>) -> io::Result<()> {
+pub(crate) fn wait_for_cpus(spare: BorrowedFd<'_>) -> io::Result<()> {
     set_option(spare, SOL_PACKET, PACKET_RX_RING, &TpacketReq::default())
 }
 
@@ -169,6 +169,14 @@ pub(crate) fn finish(
         is_at_rest.store(true, Ordering::Release);
     }
     Ok(())
+}
+
+/// As [`finish`], for rings whose packets go elsewhere from now on, for example to an XDP program that was attached. Packets that are
+/// already on their way to the stack, in a NAPI poll or in GRO, still get into the rings.
+///
+/// If it fails, the timers of the blocks hand the packets over.
+pub(crate) fn finish_after_others(rings: &[(BorrowedFd<'_>, &AtomicBool)], spare: BorrowedFd<'_>) {
+    let _ = wait_for_cpus(spare).and_then(|()| finish(rings, spare));
 }
 
 /// Sets `is_at_rest` of a ring that another one has replaced, and has its `socket` reject everything. No CPU delivers packets to

@@ -212,7 +212,7 @@ impl RingShare {
     }
 
     /// Ends the flow into all rings, which no others are to replace, as
-    /// [`HandoverGroup::put_to_rest`](crate::HandoverGroup::put_to_rest) does. Waits once for the CPUs; further calls return at once.
+    /// [`HandoverGroup::put_to_rest`](crate::HandoverGroup::put_to_rest) does. Further calls return at once.
     pub fn put_to_rest(&self) {
         let members = self.members();
         let rings = &members.sockets[members.base..members.base + members.options.rings];
@@ -225,8 +225,7 @@ impl RingShare {
         let sockets: Vec<_> = sockets
             .map(|member| (member.socket.as_fd(), &*member.is_at_rest))
             .collect();
-        // If it fails, the timers hand the packets over.
-        let _ = setup::finish(&sockets, spare.as_fd());
+        setup::finish_after_others(&sockets, spare.as_fd());
     }
 
     fn members(&self) -> MutexGuard<'_, Members> {
