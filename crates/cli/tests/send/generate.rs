@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use serde_json::json;
 
-use crate::support::files::{bytes, column, tshark};
+use crate::support::files::{bytes, column, records, tshark};
 use crate::support::run::{Ended, run, spawn};
 use crate::support::{Scene, arrived, assert_refused, ip, ip_json, tapline, tool};
 
@@ -192,7 +192,8 @@ fn lengths_are_those_of_the_frames_without_fcs() {
     let scene = Scene::new();
     let lengths = |line: &str| -> Vec<usize> {
         let line = format!("--src 10.0.0.1 --dst 10.0.0.2 {line}");
-        column(&written(&scene, &line), "frame.len")
+        let records = records(&written(&scene, &line)).into_iter();
+        records.map(|record| record.original_len).collect()
     };
     assert_eq!(lengths("--udp --count 2"), [60, 60]);
     assert_eq!(lengths("--udp --size 64 --count 2"), [64, 64]);
