@@ -9,8 +9,8 @@ use lab::{Host, Net, once};
 
 use crate::UML;
 use crate::support::{
-    CHECKERS, SANITIZERS, WARNINGS, built, is_inside_uml, library, precompiled, room, sanitized,
-    succeed, twins,
+    CHECKERS, Checker, SANITIZERS, WARNINGS, built, is_inside_uml, library, precompiled, room,
+    sanitized, succeed, twins,
 };
 
 /// The tests that use a kernel, and then those that do not.
@@ -173,9 +173,12 @@ fn the_examples_create_a_bridge_and_report_it() {
         assert!(shown.contains(r#""ageing_time":12300"#), "{shown}");
         let event = events.finish();
         assert!(event.len() == 1 && event[0].contains("br7"), "{event:?}");
-        // A name with what has a meaning in JSON, and an error whose texts appear once.
-        succeed(bridge.command(&host).arg(r#"a"\b"#));
-        assert!(host.ip("link show").contains(r#"a"\b"#));
+        // A name with what has a meaning in JSON, and an error whose texts appear once. To valgrind, which takes seconds to
+        // start, this name is as any other.
+        if bridge.checker == Checker::Sanitizers {
+            succeed(bridge.command(&host).arg(r#"a"\b"#));
+            assert!(host.ip("link show").contains(r#"a"\b"#));
+        }
         let mut again = bridge.command(&host);
         let again = again.arg("br7").output().expect("it runs").stderr;
         let again = String::from_utf8_lossy(&again).into_owned();

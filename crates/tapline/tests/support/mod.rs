@@ -231,6 +231,18 @@ pub fn file_consumer(
     FileConsumer::new(CaptureFile::create(options, 0).unwrap(), flush_interval)
 }
 
+/// The number of packets in a file by capinfos, which must not report an error.
+#[track_caller]
+pub fn packet_count(path: &Path) -> u64 {
+    let mut command = tool::command("capinfos");
+    let output = command.arg("-TrcM").arg(path).output().unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && errors.is_empty(), "{errors}");
+    let text = String::from_utf8(output.stdout).unwrap();
+    let (_, count) = text.trim().rsplit_once('\t').expect("a table");
+    count.parse().expect("a number")
+}
+
 /// One field of each packet in a file, by tshark, which must not report an error.
 #[track_caller]
 pub fn tshark(path: &Path, field: &str) -> Vec<String> {
