@@ -4,7 +4,7 @@
 use lab::generator::udp_frame;
 use lab::{Host, Net};
 
-use crate::support::{CHECKERS, Checked, Checker, LANGUAGES, checked_languages, hex, sanitized};
+use crate::support::{CHECKERS, Checker, LANGUAGES, Running, hex, sanitized, twins};
 
 /// UDP frames of different lengths, some of which have a VLAN tag, and as many that are not IPv4.
 fn frames(count: usize) -> [Vec<Vec<u8>>; 2] {
@@ -26,40 +26,42 @@ fn frames(count: usize) -> [Vec<Vec<u8>>; 2] {
     [udp.collect(), other.collect()]
 }
 
+/// The program's next capture, on the interface of `right`.
 #[track_caller]
-fn receives_what_was_sent(program: &Checked, way: &str) {
-    let [left, right] = Net::new().pair();
+fn receives_what_was_sent(running: &mut Running, left: &Host, right: &Host) {
     let [wanted, other] = frames(200);
-    let name = right.interface().name.to_string();
-    let before = right.counters();
-    let mut running = program.start(&right, &[&name, "udp", "200", way]);
     running.ready();
+    let before = right.counters();
     left.send(
         wanted
             .iter()
             .zip(&other)
             .flat_map(|(wanted, other)| [other, wanted]),
     );
-    let printed = running.finish();
-    let arrived = right.counters().rx_packets - before.rx_packets;
-    assert_eq!(arrived, 400, "the kernel counts what was sent");
     let expected = wanted
         .iter()
         .map(|frame| format!("{} {}", frame.len(), hex(frame)));
-    assert_eq!(printed[..200], expected.collect::<Vec<_>>());
+    let printed = (0..200).map(|_| running.line());
+    assert_eq!(printed.collect::<Vec<_>>(), expected.collect::<Vec<_>>());
     let bytes: usize = wanted.iter().map(Vec::len).sum();
     let account = format!("400 received, 200 delivered, {bytes} bytes, 200 filtered, 0 lost");
-    assert_eq!(printed[200..], [account]);
+    assert_eq!(running.line(), account);
+    let arrived = right.counters().rx_packets - before.rx_packets;
+    assert_eq!(arrived, 400, "the kernel counts what was sent");
 }
 
 #[test]
 fn programs_receive_what_was_sent() {
-    for (extension, checker) in checked_languages() {
-        let source = format!("tests/programs/capture.{extension}");
-        let program = checker.program(&source, &[]);
-        for way in ["arrays", "blocks", "frames"] {
-            receives_what_was_sent(&program, way);
+    let ways = ["arrays", "blocks", "frames"];
+    for program in twins("tests/programs/capture") {
+        let [left, right] = Net::new().pair();
+        let name = right.interface().name.to_string();
+        let arguments = [&[name.as_str(), "udp", "200"][..], &ways].concat();
+        let mut running = program.start(&right, &arguments);
+        for _ in ways {
+            receives_what_was_sent(&mut running, &left, &right);
         }
+        assert!(running.finish().is_empty());
     }
 }
 

@@ -12,13 +12,10 @@ use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
 use lab::generator::{send_frames, udp_frame};
-use lab::uml::Tests;
-use lab::{Host, wait};
+use lab::{Host, once, wait};
 
+use crate::UML;
 use crate::support::{built, files, install, is_inside_uml, pkg_config, repository, room, succeed};
-
-/// The test that needs bridges with VLANs, which the running kernel may lack.
-static UML: Tests = Tests::named(&["documents::the_programs_of_the_guide_configure_the_network"]);
 
 /// Blocks that are not run.
 const NOT_RUN: usize = 1;
@@ -247,22 +244,33 @@ fn the_programs_of_the_guide_receive_what_their_filter_accepts() {
     assert_eq!((programs_run, projects), (4, 1));
 }
 
+/// The programs of all pages that configure the network.
+fn configuring_programs() -> Vec<Program> {
+    let pages: Vec<_> = pages().iter().map(|page| blocks(page)).collect();
+    let all = pages.iter().flat_map(|blocks| programs(blocks));
+    all.filter(Program::configures).collect()
+}
+
+/// Builds them, once.
+pub fn build_configuring_programs() {
+    for program in configuring_programs() {
+        once::build(&program.path(), || program.build());
+    }
+}
+
+/// Bridges with VLANs, which one of them needs, may be missing in the running kernel.
 #[test]
 fn the_programs_of_the_guide_configure_the_network() {
-    let pages: Vec<_> = pages().iter().map(|page| blocks(page)).collect();
-    let all: Vec<_> = pages.iter().flat_map(|blocks| programs(blocks)).collect();
-    let all: Vec<_> = all.iter().filter(|program| program.configures()).collect();
+    let all = configuring_programs();
     assert_eq!(all.len(), 2);
     if !is_inside_uml() {
-        for program in &all {
-            program.build();
-        }
+        build_configuring_programs();
     }
     if UML.has_run() {
         return;
     }
     let site = site();
-    for program in all {
+    for program in &all {
         run(&site, program);
     }
     let routes = site.ip("-json route show via 10.0.0.2");

@@ -6,7 +6,9 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::process::Command;
 
-use crate::support::{archive, built, library, pkg_config, repository, room, succeed};
+use crate::support::{
+    archive, built, library, library_script, link_once, pkg_config, repository, room, succeed,
+};
 
 /// The version of the header, that of the library, and a status.
 const ANSWER: &str = concat!(
@@ -64,7 +66,7 @@ fn make_install(folder: &Path, prefix: &Path) {
         command.env_remove(variable);
     }
     // The stand-in for the program has no debugging information that could be split off.
-    succeed(command.env("KEEP_DEBUG", "1"));
+    succeed(link_once(&mut command).env("KEEP_DEBUG", "1"));
 }
 
 /// CMake builds programs below `build` with the library below `prefix`.
@@ -88,8 +90,8 @@ fn cmake_finds(prefix: &Path, build: &Path) {
 fn a_relative_folder_gets_the_headers_and_the_library_of_an_architecture() {
     let folder = tempfile::tempdir().expect("a folder");
     let architecture = output(Command::new("cc").arg("-print-multiarch"));
-    let mut command = Command::new(repository().join("packaging/c-library.sh"));
-    command.arg(archive()).args(["tree/usr", "/usr"]);
+    let mut command = library_script();
+    command.args(["tree/usr", "/usr"]);
     command.arg(format!("lib/{}", architecture.trim()));
     succeed(command.current_dir(&folder));
     let prefix = folder.path().join("tree/usr");

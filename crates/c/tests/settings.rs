@@ -474,13 +474,13 @@ fn a_name_has_the_address_of_the_chosen_family() {
 #[test]
 fn copies_of_files_have_all_interfaces_and_packets() {
     let host = Host::new("alone");
-    for program in programs() {
-        for (from, has_interfaces) in files_to_copy() {
+    for (from, has_interfaces) in files_to_copy() {
+        let packets = packets_of(&from, has_interfaces);
+        for program in programs() {
             let folder = tempfile::tempdir().expect("a folder");
             let path = folder.path().join("copy.pcapng").display().to_string();
             let words = format!("copy from={from} path={path}");
             let printed = finish(&program, &host, &words);
-            let packets = packets_of(&from, has_interfaces);
             assert_eq!(printed, [format!("{} written", packets.lines().count())]);
             assert_eq!(packets_of(&path, has_interfaces), packets, "{from}");
         }

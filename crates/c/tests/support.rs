@@ -71,13 +71,36 @@ pub fn succeed(command: &mut Command) -> Output {
     output
 }
 
-/// The folder with `libtapline.so`, linked once.
+/// Has `packaging/c-library.sh`, which `command` runs, copy what it has linked before for another test.
+pub fn link_once(command: &mut Command) -> &mut Command {
+    static LINKED: OnceLock<PathBuf> = OnceLock::new();
+    let linked = LINKED.get_or_init(|| {
+        let folder = built().join("linked");
+        // Of another build.
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir_all(&folder).expect("a folder");
+        folder
+    });
+    let linker = room().join("tests/link-once.sh");
+    command.env("CC", linker).env("LINKED", linked)
+}
+
+/// `packaging/c-library.sh` with the static library as its first argument.
+pub fn library_script() -> Command {
+    let mut command = Command::new(repository().join("packaging/c-library.sh"));
+    link_once(&mut command).arg(archive());
+    command
+}
+
+/// The folder with `libtapline.so`. It has only the symbols that it exports: valgrind would read the others at each start,
+/// for a quarter of its time.
 pub fn library() -> &'static Path {
     static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
     LIBRARY.get_or_init(|| {
         let folder = built().join("lib");
-        let script = repository().join("packaging/c-library.sh");
-        succeed(Command::new(script).arg(archive()).arg(&folder));
+        succeed(library_script().arg(&folder));
+        let library = fs::canonicalize(folder.join("libtapline.so")).expect("the library");
+        succeed(Command::new("strip").arg("--strip-all").arg(library));
         folder
     })
 }
@@ -89,8 +112,7 @@ pub fn is_inside_uml() -> bool {
 
 /// Installs the library below `prefix`, as the recipe of `make install` does.
 pub fn install(prefix: &Path) {
-    let script = repository().join("packaging/c-library.sh");
-    succeed(Command::new(script).arg(archive()).args([prefix, prefix]));
+    succeed(library_script().args([prefix, prefix]));
 }
 
 /// What `pkg-config WORDS tapline` prints for the library below `prefix`.
@@ -241,11 +263,16 @@ impl Checker {
 #[track_caller]
 pub fn sanitized(source: &str) -> Checked {
     let (compiler, standard) = gcc(source);
+    // Optimised, GCC reports more of C, and takes no longer.
+    let level: &[&str] = match compiler {
+        "gcc" => &["-O2", "-S", "-o", "/dev/null"],
+        _ => &["-fsyntax-only"],
+    };
     // Nothing is built there: each source has its path, and is compiled once.
     let checked = built().join(compiler).join(source);
     once::build(&checked, || {
         let mut command = Command::new(compiler);
-        command.args([standard, "-fsyntax-only"]).args(WARNINGS);
+        command.arg(standard).args(level).args(WARNINGS);
         command.arg("-I").arg(room().join("include"));
         succeed(command.arg(room().join(source)));
     });
@@ -270,6 +297,8 @@ impl Checked {
         command.args([
             "--errors-for-leak-kinds=definite",
             "--show-leak-kinds=definite",
+            // Of functions that a compiler inlined. Reading them takes time at each start.
+            "--read-inline-info=no",
         ]);
         command.arg(program);
         command
@@ -284,10 +313,14 @@ impl Checked {
     }
 }
 
-/// The languages under their checkers: ending of the source, checker.
-pub fn checked_languages() -> impl Iterator<Item = (&'static str, Checker)> {
-    let checked = LANGUAGES.map(|ending| CHECKERS.map(|checker| (ending, checker)));
-    checked.into_iter().flatten()
+/// The programs of `path`, without an ending, in both languages. That in C++ runs under both checkers: valgrind sees what the
+/// library does with memory, and values that the headers leave uninitialised. It would see the same calls of the library in
+/// the program in C.
+#[track_caller]
+pub fn twins(path: &str) -> [Checked; 3] {
+    let cpp = format!("{path}.cpp");
+    let [sanitizers, valgrind] = CHECKERS.map(|checker| checker.program(&cpp, &[]));
+    [sanitized(&format!("{path}.c")), sanitizers, valgrind]
 }
 
 /// A program that runs on a host and prints lines. Dropping it kills the program.

@@ -135,14 +135,14 @@ fn commands_of_tables(document: &Path) -> Vec<Block> {
 }
 
 /// A host with `eth0`, 10.0.0.1, and another at its end that answers for all addresses of 10.0.0.0/24.
-struct Site {
+struct Site<'a> {
     here: Host,
     peer: Host,
     peer_link: IfIndex,
     frames: Vec<Vec<u8>>,
     folder: TempDir,
-    /// The prefix of installed libraries.
-    installed: TempDir,
+    /// The folder that is /usr/local/lib.
+    libraries: &'a Path,
 }
 
 /// Installs libtapline_pcap of this build.
@@ -168,8 +168,8 @@ fn install_library() -> TempDir {
     prefix
 }
 
-impl Site {
-    fn new() -> Self {
+impl<'a> Site<'a> {
+    fn new(libraries: &'a Path) -> Self {
         let (here, peer) = (Host::new("here"), Host::new("peer"));
         let far = Link::named("eth0".parse().expect("a name"))
             .in_namespace(peer.namespace().try_clone().expect("a descriptor"));
@@ -195,7 +195,7 @@ impl Site {
             peer_link,
             frames: frames(MacAddress(here_mac.0), MacAddress(peer_mac.0)),
             folder: tempfile::tempdir().expect("a folder"),
-            installed: install_library(),
+            libraries,
         }
     }
 
@@ -214,7 +214,7 @@ impl Site {
                        && exec /bin/sh -e -c \"$0\"";
         let mut command = self.here.command("unshare");
         command.args(["--mount", "/bin/sh", "-c", own_run, script]);
-        command.arg(self.installed.path().join("lib"));
+        command.arg(self.libraries);
         command.env("PATH", path);
         command.current_dir(self.folder.path()).stdin(Stdio::null());
         command.stdout(file(".stdout")).stderr(file(".stderr"));
@@ -261,8 +261,10 @@ fn frames(here: MacAddress, peer: MacAddress) -> Vec<Vec<u8>> {
 #[test]
 fn the_commands_of_the_documents_do_what_they_say() {
     let (mut executed, mut wrong) = (0, Vec::new());
+    let installed = install_library();
+    let libraries = installed.path().join("lib");
     for document in documents() {
-        let site = Site::new();
+        let site = Site::new(&libraries);
         let mut blocks = blocks(&document);
         blocks.extend(commands_of_tables(&document));
         for block in &blocks {
@@ -301,7 +303,9 @@ fn commands_for_bridges_with_vlans_do_what_they_say() {
     if UML.has_run() {
         return;
     }
-    let site = Site::new();
+    // These commands need no library.
+    let libraries = tempfile::tempdir().expect("a folder");
+    let site = Site::new(libraries.path());
     for name in ["eth1", "eth2"] {
         site.here
             .ip(&format!("link add {name} type veth peer name {name}-peer"));

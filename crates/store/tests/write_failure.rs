@@ -97,10 +97,6 @@ fn fill_the_disk(path: &Path, format: Format, compression: Compression, relief: 
         plain
     };
     assert_eq!(count(&readable), file.packets_written());
-    assert_eq!(
-        tshark(&readable, &["frame.number"]).len() as u64,
-        file.packets_written()
-    );
     std::fs::remove_file(path).unwrap();
     if !relief {
         std::fs::remove_file(&ballast).unwrap();
@@ -147,8 +143,6 @@ fn fill_the_disk_by_merging(path: &Path) {
     // There may be no room for the statistics.
     let _ = file.close(&[statistics(0)]);
     assert_eq!(count(path), written);
-    let frames = tshark(path, &["frame.number"]);
-    assert_eq!(frames.len() as u64, written);
     std::fs::remove_file(path).unwrap();
 }
 

@@ -66,7 +66,6 @@ fn a_process_killed_with_a_full_buffer_leaves_whole_blocks() {
     let written = kill_when(&path, "waiting");
     assert!(written > 0 && written < 10_000);
     assert_eq!(count(&path), written);
-    assert_eq!(tshark(&path, &["frame.number"]).len() as u64, written);
     run(
         "tcpdump",
         [OsStr::new("-nq"), OsStr::new("-r"), path.as_os_str()],

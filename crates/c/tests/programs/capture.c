@@ -1,5 +1,5 @@
-/* capture INTERFACE FILTER PACKETS WAY: prints the packets, then the account. It reads them in arrays, or packet by packet
- * from blocks or frames, with a cursor that it leaves after every third packet. */
+/* capture INTERFACE FILTER PACKETS WAY...: captures once for each way, and prints the packets, then the account. It reads them
+ * in arrays, or packet by packet from blocks or frames, with a cursor that it leaves after every third packet. */
 #include <tapline/cursor.h>
 
 #include "check.h"
@@ -12,7 +12,7 @@ static uint64_t realtime_ns(void) {
 }
 
 /* The delays as this program sees them, just after the library. */
-static uint64_t shortest = UINT64_MAX, longest = 0;
+static uint64_t shortest, longest;
 
 static void receive(const tapline_packet *packet, uint64_t now_ns) {
     const uint64_t delay_ns = now_ns - packet->time_ns;
@@ -66,10 +66,11 @@ static void read_cursor(tapline_capture *capture) {
     }
 }
 
-int main(int count, char **words) {
-    CHECK(count == 5);
-    const bool has_cursor = strcmp(words[4], "arrays") != 0, has_blocks = strcmp(words[4], "blocks") == 0;
+static void run(char **words, const char *way) {
+    const bool has_cursor = strcmp(way, "arrays") != 0, has_blocks = strcmp(way, "blocks") == 0;
     const char *interfaces[] = {words[1]};
+    shortest = UINT64_MAX;
+    longest = 0;
     tapline_capture_options options = {
         .size = sizeof options,
         .interfaces = interfaces,
@@ -110,5 +111,13 @@ int main(int count, char **words) {
            (unsigned long long)stats.delivered, (unsigned long long)stats.delivered_bytes,
            (unsigned long long)stats.filtered,
            (unsigned long long)(stats.lost_ring + stats.lost_program + stats.lost_reader));
+    fflush(stdout);
+}
+
+int main(int count, char **words) {
+    CHECK(count >= 5);
+    for (int at = 4; at < count; at++) {
+        run(words, words[at]);
+    }
     return 0;
 }

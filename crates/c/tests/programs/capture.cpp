@@ -1,5 +1,5 @@
-// capture INTERFACE FILTER PACKETS WAY: prints the packets, then the account. It reads them in batches (arrays), or packet by
-// packet from blocks or frames.
+// capture INTERFACE FILTER PACKETS WAY...: captures once for each way, and prints the packets, then the account. It reads them
+// in batches (arrays), or packet by packet from blocks or frames.
 #include <tapline/capture.hpp>
 
 #include <algorithm>
@@ -27,12 +27,9 @@ static int fail(const tapline::error &error) {
     return 1;
 }
 
-int main(int count, char **words) {
-    if (count != 5) {
-        return 2;
-    }
-    const bool has_cursor = std::string_view(words[4]) != "arrays";
-    const bool has_blocks = std::string_view(words[4]) == "blocks";
+static int run(char **words, std::string_view way) {
+    const bool has_cursor = way != "arrays";
+    const bool has_blocks = way == "blocks";
     auto capture = tapline::capture::open({
         .interfaces = {words[1]},
         .filter = words[2],
@@ -88,5 +85,18 @@ int main(int count, char **words) {
                 static_cast<unsigned long long>(stats->delivered_bytes),
                 static_cast<unsigned long long>(stats->filtered.value_or(0)),
                 static_cast<unsigned long long>(stats->lost_ring + stats->lost_program + stats->lost_reader));
+    std::fflush(stdout);
+    return 0;
+}
+
+int main(int count, char **words) {
+    if (count < 5) {
+        return 2;
+    }
+    for (int at = 4; at < count; at++) {
+        if (const int status = run(words, words[at]); status != 0) {
+            return status;
+        }
+    }
     return 0;
 }

@@ -1,5 +1,5 @@
-//! Every kind of file that `tapline capture` writes, read by tshark, capinfos and tcpdump and compared with the packets
-//! sent.
+//! Every kind of file that `tapline capture` writes, read by tshark, editcap, capinfos and tcpdump and compared with the
+//! packets sent.
 
 use std::fs;
 use std::process::Stdio;
@@ -9,7 +9,7 @@ use lab::wait;
 use rustix::time::{ClockId, clock_gettime};
 use serde_json::json;
 
-use crate::support::files::{assert_options, bytes, column, count, tshark};
+use crate::support::files::{assert_options, bytes, column, count, lengths, records, tshark};
 use crate::support::frames::{frames, number, trunk, udp};
 use crate::support::run::{spawn_into, spawn_with_input};
 use crate::support::{Scene, ip, output, tool};
@@ -17,14 +17,6 @@ use crate::support::{Scene, ip, output, tool};
 fn now_ns() -> u64 {
     let now = clock_gettime(ClockId::Realtime);
     now.tv_sec.cast_unsigned() * 1_000_000_000 + now.tv_nsec.cast_unsigned()
-}
-
-/// Seconds with their fraction, in nanoseconds.
-fn ns(text: &str) -> u64 {
-    let (seconds, fraction) = text.split_once('.').expect("a fraction");
-    assert_eq!(fraction.len(), 9, "{text}");
-    let number = |digits: &str| digits.parse::<u64>().expect("digits");
-    number(seconds) * 1_000_000_000 + number(fraction)
 }
 
 /// Times within the sending, in order; `unit_ns` is what the format can tell.
@@ -39,8 +31,6 @@ fn assert_times(times: &[u64], before: u64, after: u64, unit_ns: u64) {
 fn every_format_holds_what_was_sent() {
     let scene = Scene::new();
     let sent = trunk();
-    let length = |frame: &Vec<u8>| format!("{0} {0}", frame.len());
-    let lengths: Vec<String> = sent.iter().map(length).collect();
     let limit = sent.len();
     for (name, flags, unit_ns) in [
         ("ng", "", 1),
@@ -73,10 +63,11 @@ fn every_format_holds_what_was_sent() {
         };
         assert_eq!(count(&plain), limit as u64, "{name}");
         assert_eq!(bytes(&plain), sent, "{name}");
-        let rows = tshark(&plain, &["frame.len", "frame.cap_len", "frame.time_epoch"]);
-        let read: Vec<String> = rows.iter().map(|row| row[..2].join(" ")).collect();
-        assert_eq!(read, lengths, "{name}");
-        let times: Vec<u64> = rows.iter().map(|row| ns(&row[2])).collect();
+        let records = records(&plain);
+        let read = records.iter().map(|one| (&one.bytes, one.original_len));
+        let expected = sent.iter().map(|frame| (frame, frame.len()));
+        assert!(read.eq(expected), "{name}: {records:?}");
+        let times: Vec<u64> = records.iter().map(|one| one.time_ns).collect();
         assert_times(&times, before, after, unit_ns);
     }
 }
@@ -197,8 +188,7 @@ fn the_file_describes_interface_machine_and_counters() {
     summary.conserves(12);
     summary.has(&json!({"delivered": 5, "filtered": 7}));
     let file = scene.file("described.pcapng");
-    assert_eq!(column::<usize>(&file, "frame.cap_len"), [96; 5]);
-    assert_eq!(column::<usize>(&file, "frame.len"), [200; 5]);
+    assert_eq!(lengths(&file), [[96, 200]; 5]);
 
     let ethtool = |line: &str, key: &str| {
         let text = output(&scene.right, "ethtool", line);
@@ -281,11 +271,12 @@ fn rotation_by_time_follows_the_clock() {
     let mut intervals = Vec::new();
     let mut total = 0;
     for file in files.iter().map(|file| scene.file(file)) {
-        let times: Vec<String> = column(&file, "frame.time_epoch");
-        total += times.len();
-        let mut parts: Vec<u64> = times.iter().map(|time| ns(time) / 100_000_000).collect();
+        let records = records(&file);
+        total += records.len();
+        let parts = records.iter().map(|record| record.time_ns / 100_000_000);
+        let mut parts: Vec<u64> = parts.collect();
         parts.dedup();
-        assert!(parts.len() <= 1, "{times:?}");
+        assert!(parts.len() <= 1, "{records:?}");
         intervals.extend(parts);
     }
     assert_eq!(total, 40);
@@ -325,12 +316,13 @@ fn all_limits_of_rotation_work_together() {
         assert_eq!(files, scene.listed());
         let part = |file: &String| {
             let file = scene.file(file);
-            let times: Vec<String> = column(&file, "frame.time_epoch");
-            let mut intervals: Vec<u64> = times.iter().map(|time| ns(time) / INTERVAL_NS).collect();
+            let records = records(&file);
+            let intervals = records.iter().map(|record| record.time_ns / INTERVAL_NS);
+            let mut intervals: Vec<u64> = intervals.collect();
             intervals.dedup();
-            assert_eq!(intervals.len(), 1, "{times:?}");
+            assert_eq!(intervals.len(), 1, "{file}: {intervals:?}");
             Part {
-                packets: times.len(),
+                packets: records.len(),
                 size: fs::metadata(&file).expect("a file").len(),
                 interval: intervals[0],
             }

@@ -141,7 +141,7 @@ fn several_readers_index_one_file_and_a_file_each() {
     }
     let file = text(&folder.path().join("all.pcapng"));
     let flags = "--queues all --direction in --index";
-    let (together, _) = start(&folder, &format!("{flags} -w {file} --rotate-size 1M"));
+    let (together, _) = start(&folder, &format!("{flags} -w {file} --rotate-size 500k"));
     let stripe = format!("{},{}", text(&one), text(&other));
     let line =
         format!("{flags} --order queue -w parts.pcapng --stripe {stripe} --rotate-packets 7000");

@@ -5,7 +5,7 @@ use std::fs;
 use rustix::process::Signal;
 use serde_json::json;
 
-use crate::support::files::{bytes, count, tshark};
+use crate::support::files::{bytes, count};
 use crate::support::frames::{frames, number};
 use crate::support::run::spawn;
 use crate::support::{PROGRAM, Scene, ending, output, words};
@@ -117,9 +117,6 @@ fn an_empty_capture_is_a_valid_file() {
         let ended = scene.capture(&format!("-w {name}")).stop();
         ended.done().conserves(0);
         let file = scene.file(name);
-        assert_eq!(
-            (count(&file), tshark(&file, &["frame.number"]).len()),
-            (0, 0)
-        );
+        assert_eq!(count(&file), 0);
     }
 }

@@ -16,7 +16,7 @@ use tapline::packet::FrameSender;
 
 use super::interfaces::{Over, notes};
 use crate::capture::netns::{by_interface, create, ip, joined, ping, start};
-use crate::support::files::column;
+use crate::support::files::{column, count_by_capinfos, tshark};
 use crate::support::frames::frames;
 use crate::support::has_run_with_own_mounts;
 use crate::support::run::{events, run};
@@ -71,11 +71,11 @@ fn send_ten(names: &[&str]) {
 
 /// How many packets of each interface, and of each captured length, are in a file.
 fn in_file(file: &str) -> BTreeMap<(String, u32), u64> {
-    let names = column::<String>(file, "frame.interface_name");
-    let lengths = column::<u32>(file, "frame.cap_len");
     let mut counts = BTreeMap::new();
-    for packet in names.into_iter().zip(lengths) {
-        *counts.entry(packet).or_default() += 1;
+    for row in tshark(file, &["frame.interface_name", "frame.cap_len"]) {
+        let [name, length]: [String; 2] = row.try_into().expect("two fields");
+        let length = length.parse::<u32>().expect("a number");
+        *counts.entry((name, length)).or_default() += 1;
     }
     counts
 }
@@ -480,6 +480,6 @@ fn changes_under_load_lose_and_repeat_no_packet() {
         &json!({"delivered": sent, "filtered": 0, "lost": {"ring": 0, "program": 0, "reader": 0}}),
     );
     assert!(sent > 2_000, "{sent}");
-    assert_eq!(column::<u32>(file, "frame.cap_len").len() as u64, sent);
+    assert_eq!(count_by_capinfos(file), sent);
     assert_eq!(notes(file).len(), 41);
 }

@@ -73,7 +73,7 @@ fn a_signal_ends_a_copy_in_order() {
     assert_ends(child, "");
     let file = tempfile::NamedTempFile::new().expect("a file");
     std::fs::write(file.path(), copy).expect("written");
-    assert_eq!(column::<u32>(&text(file.path()), "frame.number"), [1, 2]);
+    assert_eq!(count(&text(file.path())), 2);
     drop(stdin);
 }
 

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::support::files::{capinfos, column, pcap};
+use crate::support::files::{capinfos, pcap, records};
 use crate::support::run::printed;
 use crate::support::text;
 
@@ -12,12 +12,12 @@ const PACKETS: u64 = 100;
 /// Time between two packets.
 const GAP_NS: u64 = 100_000_000;
 
-/// A file of a rotation, as capinfos and tshark see it.
+/// A file of a rotation, as capinfos and editcap see it.
 #[derive(Debug)]
 struct Part {
     name: String,
     size: u64,
-    /// The numbers of its packets, which tshark finds by their times.
+    /// The numbers of its packets, by their times.
     packets: Vec<u64>,
 }
 
@@ -39,13 +39,10 @@ fn parts(flags: &str) -> Vec<Part> {
     let known = capinfos(&files);
     let part = |file: &String| {
         let number = |key: &str| known[file][key].parse::<u64>().expect("a number");
-        // Seconds, and nine digits of nanoseconds.
-        let times: Vec<String> = column(file, "frame.time_epoch");
-        let packets = times.iter().map(|time| {
-            let time_ns: u64 = time.replace('.', "").parse().expect("a time");
-            (time_ns - START_NS) / GAP_NS
-        });
-        let packets: Vec<_> = packets.collect();
+        let packets = records(file).into_iter();
+        let packets: Vec<_> = packets
+            .map(|packet| (packet.time_ns - START_NS) / GAP_NS)
+            .collect();
         assert_eq!(number("Number of packets"), packets.len() as u64);
         Part {
             name: file.rsplit('/').next().expect("a name").to_owned(),

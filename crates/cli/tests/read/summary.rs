@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::files::{KNOWN, capture, known_corpus, made, tshark};
+use crate::support::files::{KNOWN, capture, count_by_capinfos, known_corpus, made};
 use crate::support::run::{events, printed, run, run_with};
 use crate::support::{assert_has, number, text};
 
@@ -188,7 +188,7 @@ fn compression_is_named() {
         ("sections.pcapng.zst", Some("zstd")),
     ] {
         let file = made(file);
-        let packets = tshark(&file, &["frame.number"]).len();
+        let packets = count_by_capinfos(&file);
         let told = &events(&format!("read --summary {file}"))[0];
         assert_has(
             told,

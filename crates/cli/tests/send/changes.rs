@@ -6,7 +6,7 @@ use std::process::Stdio;
 
 use serde_json::json;
 
-use crate::support::files::{KNOWN, bytes, count, known_corpus};
+use crate::support::files::{KNOWN, bytes, count, known_corpus, pcap_of};
 use crate::support::run::{command, run, spawn, spawn_with_input};
 use crate::support::scrape::{address, scrape};
 use crate::support::terminal::Terminal;
@@ -68,6 +68,8 @@ fn mapped_addresses_are_in_the_other_network_and_checksums_stay_right() {
         ));
     }
     made("--arp --src 10.1.2.3 --dst 10.4.5.6 --count 1");
+    let count = frames.len();
+    let raw = scene.write("raw.pcap", pcap_of((0..).zip(frames)));
     for (map, expected) in [
         // The low bits that both networks have for hosts.
         (
@@ -88,14 +90,13 @@ fn mapped_addresses_are_in_the_other_network_and_checksums_stay_right() {
         ),
     ] {
         let line = format!("--map {map} --map fd00::/16=2001:db8::/32");
-        for frame in &frames {
-            let raw = scene.file("raw.pcapng");
-            run(&format!("send -w {raw} -q --raw {} --count 1", hex(frame))).exit(0);
-            let mapped = written(&scene, "mapped.pcapng", &format!("-r {raw} {line}"));
-            let rows = checked(&mapped, &[&ADDRESSES[..], &STATUSES].concat());
-            let (addresses, statuses) = rows[0].split_at(ADDRESSES.len());
+        let mapped = written(&scene, "mapped.pcapng", &format!("-r {raw} {line}"));
+        let rows = checked(&mapped, &[&ADDRESSES[..], &STATUSES].concat());
+        assert_eq!(rows.len(), count);
+        for row in &rows {
+            let (addresses, statuses) = row.split_at(ADDRESSES.len());
             let is_good = |status: &String| status.is_empty() || status == "1";
-            assert!(statuses.iter().all(is_good), "{map} {rows:?}");
+            assert!(statuses.iter().all(is_good), "{map} {row:?}");
             let [source, destination, target] = expected;
             let allowed = [
                 [source, destination, "", "", "", "", "", ""],
@@ -221,20 +222,9 @@ fn spoiled_checksums_are_computed_anew() {
         frame
     });
     let raw: Vec<_> = spoiled.collect();
-    let mut fixed = Vec::new();
-    for frame in &raw {
-        let file = written(
-            &scene,
-            "raw.pcapng",
-            &format!("--raw {} --count 1", hex(frame)),
-        );
-        let file = written(
-            &scene,
-            "fixed.pcapng",
-            &format!("-r {file} --fix-checksums"),
-        );
-        fixed.extend(bytes(&file));
-    }
+    let file = scene.write("raw.pcap", pcap_of((0..).zip(raw.iter().cloned())));
+    let line = format!("-r {file} --fix-checksums");
+    let fixed = bytes(&written(&scene, "fixed.pcapng", &line));
     let padded = right.iter().map(|frame| [&frame[..], &[0xaa; 5]].concat());
     assert_eq!(fixed, padded.collect::<Vec<_>>());
     // What is not all there keeps its transport checksum; a good checksum stays.

@@ -131,6 +131,49 @@ pub fn column<T: FromStr>(file: &str, field: &str) -> Vec<T> {
     tshark(file, &[field]).into_iter().map(parse).collect()
 }
 
+/// A packet of a file.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Record {
+    pub time_ns: u64,
+    pub bytes: Vec<u8>,
+    pub original_len: usize,
+}
+
+/// The packets of a file with one link type, by editcap. It reads files as tshark does, and dissects nothing: tshark takes
+/// half a second to start.
+#[track_caller]
+pub fn records(file: &str) -> Vec<Record> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let copy = text(&folder.path().join("copy.pcap"));
+    tool("editcap", &format!("-F nsecpcap {file} {copy}"));
+    let copy = std::fs::read(copy).expect("the copy");
+    let (_, mut rest) = copy.split_first_chunk::<24>().expect("a file header");
+    let mut records = Vec::new();
+    while let Some((header, after)) = rest.split_first_chunk::<16>() {
+        // In the byte order of the machine.
+        let word = |at: usize| {
+            let bytes = header[at..at + 4].try_into().expect("four bytes");
+            u32::from_ne_bytes(bytes)
+        };
+        let (bytes, after) = after.split_at(word(8) as usize);
+        records.push(Record {
+            time_ns: u64::from(word(0)) * 1_000_000_000 + u64::from(word(4)),
+            bytes: bytes.to_vec(),
+            original_len: word(12) as usize,
+        });
+        rest = after;
+    }
+    records
+}
+
+/// The captured and the original length of each packet of a file with one link type.
+#[track_caller]
+pub fn lengths(file: &str) -> Vec<[usize; 2]> {
+    let records = records(file).into_iter();
+    let lengths = records.map(|record| [record.bytes.len(), record.original_len]);
+    lengths.collect()
+}
+
 /// The options of the file's blocks as `NAME = VALUE`, by Wireshark's dissector of capture files.
 #[track_caller]
 pub fn options(file: &str) -> Vec<String> {
@@ -157,11 +200,17 @@ pub fn assert_options<S: AsRef<str>>(file: &str, wanted: &[S]) {
 /// The number of packets; capinfos and tcpdump must agree.
 #[track_caller]
 pub fn count(file: &str) -> u64 {
-    let text = tool("capinfos", &format!("-TrcM {file}"));
-    let field = text.trim().rsplit('\t').next().expect("a count");
-    let count = field.parse().expect("a number");
+    let count = count_by_capinfos(file);
     assert_eq!(count_by_tcpdump(file, ""), count, "tcpdump");
     count
+}
+
+/// The number of packets by capinfos, which reads files that tcpdump does not: compressed, of several link types.
+#[track_caller]
+pub fn count_by_capinfos(file: &str) -> u64 {
+    let text = tool("capinfos", &format!("-TrcM {file}"));
+    let field = text.trim().rsplit('\t').next().expect("a count");
+    field.parse().expect("a number")
 }
 
 /// Number of packets of `file` that tcpdump's `expression` accepts.

@@ -13,8 +13,8 @@ use tapline::Stop;
 use tapline::capture::{Backend, CaptureOptions, CaptureSummary, Ended, Limits};
 
 use crate::support::{
-    BACKENDS, Call, Pair, Teller, Told, assert_account, file_consumer, options, run_open, summary,
-    tshark, until_reported,
+    BACKENDS, Call, Pair, Teller, Told, assert_account, file_consumer, options, packet_count,
+    run_open, summary, until_reported,
 };
 
 #[test]
@@ -163,7 +163,7 @@ fn ended_by(options: impl FnOnce(&Host) -> CaptureOptions, end: &str) -> Capture
         "{outcome:?}"
     );
     assert_eq!(consumer.packets_written(), 300);
-    assert_eq!(tshark(&path, "frame.number").len(), 300);
+    assert_eq!(packet_count(&path), 300);
     assert_eq!(metadata(&path).unwrap().len(), consumer.bytes_written());
     assert_eq!(consumer.paths(), [path]);
     outcome
@@ -329,6 +329,6 @@ fn a_full_disk_ends_it_and_what_was_not_written_is_counted() {
         assert_eq!(delivered + lost, 500, "{outcome:?}");
         assert_account(&outcome.account, delivered, 0, lost);
         assert_eq!(consumer.packets_written(), delivered);
-        assert_eq!(tshark(&path, "frame.number").len() as u64, delivered);
+        assert_eq!(packet_count(&path), delivered);
     }
 }

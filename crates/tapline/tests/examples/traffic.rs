@@ -12,7 +12,7 @@ use wire::build::Frame;
 use wire::{MacAddress, TcpFields};
 
 use super::text;
-use crate::support::{example, tshark};
+use crate::support::{concatenated, example, packet_count, tshark};
 
 const DNS_PACKETS: usize = 3000;
 const WEB_PACKETS: usize = 1000;
@@ -122,12 +122,11 @@ fn files_are_rotated() {
     assert_eq!(files.len(), 5, "{output}");
     let kept = std::fs::read_dir(folder.path()).expect("the folder");
     assert_eq!(kept.count(), 5);
-    let counts = files.iter().map(|file| {
-        let lengths = tshark(Path::new(file), "frame.len");
-        assert!(lengths.iter().all(|length| length == "80"));
-        lengths.len()
-    });
+    let lengths = tshark(concatenated(files).path(), "frame.len");
+    assert!(lengths.iter().all(|length| length == "80"));
+    let counts = files.iter().map(|file| packet_count(Path::new(file)));
     let counts: Vec<_> = counts.collect();
+    assert_eq!(lengths.len() as u64, counts.iter().sum::<u64>());
     assert_eq!(counts[..4], [1000; 4]);
     assert!((1..=1000).contains(&counts[4]), "{counts:?}");
 }

@@ -6,6 +6,7 @@ pub mod count;
 pub mod doctor;
 pub mod ping;
 
+use std::ffi::OsStr;
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
@@ -27,6 +28,7 @@ use tapline::capture::{
 use tapline::filter::NoNames;
 use tapline::filter::classic::{ClassicProgram, Instruction};
 use tapline::{Stop, Stopper};
+use tempfile::NamedTempFile;
 
 pub const BACKENDS: [Backend; 2] = [Backend::PacketV2, Backend::PacketV3];
 
@@ -229,6 +231,28 @@ pub fn file_consumer(
     options.statistics = capture.statistics_source();
     change(&mut options);
     FileConsumer::new(CaptureFile::create(options, 0).unwrap(), flush_interval)
+}
+
+/// The number of packets in a file by capinfos, which must not report an error.
+#[track_caller]
+pub fn packet_count(path: &Path) -> u64 {
+    let mut command = tool::command("capinfos");
+    let output = command.arg("-TrcM").arg(path).output().unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && errors.is_empty(), "{errors}");
+    let text = String::from_utf8(output.stdout).unwrap();
+    let (_, count) = text.trim().rsplit_once('\t').expect("a table");
+    count.parse().expect("a number")
+}
+
+/// A file with the packets of these files, one after the other, by mergecap: tshark takes long to start.
+#[track_caller]
+pub fn concatenated<P: AsRef<OsStr>>(paths: &[P]) -> NamedTempFile {
+    let file = NamedTempFile::new().unwrap();
+    let mut command = tool::command("mergecap");
+    command.args(["-a", "-w"]).arg(file.path()).args(paths);
+    assert!(command.status().unwrap().success());
+    file
 }
 
 /// One field of each packet in a file, by tshark, which must not report an error.

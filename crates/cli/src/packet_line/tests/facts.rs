@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::LazyLock;
 
 use tapline::file::model::{LinkType, Packet};
 
@@ -45,8 +46,65 @@ impl Compared {
     }
 }
 
-/// All packets of the link types that lines decode.
-pub fn compared(fields: &[&'static str]) -> Vec<Compared> {
+/// The fields of tshark that tests compare, here and in `serial`. tshark takes long to start, so it reads all of them at once.
+const FIELDS: [&str; 48] = [
+    "arp.opcode",
+    "arp.src.proto_ipv4",
+    "arp.dst.proto_ipv4",
+    "arp.src.hw_mac",
+    "tcp.flags",
+    "tcp.seq_raw",
+    "tcp.ack_raw",
+    "tcp.window_size_value",
+    "tcp.len",
+    "tcp.option_kind",
+    "tcp.options.mss_val",
+    "tcp.options.wscale.shift",
+    "tcp.options.timestamp.tsval",
+    "tcp.options.timestamp.tsecr",
+    "tcp.options.sack_le",
+    "tcp.options.sack_re",
+    "icmp.type",
+    "icmp.code",
+    "icmp.ident",
+    "icmp.seq",
+    "icmp.mtu",
+    "icmp.redir_gw",
+    "icmpv6.type",
+    "icmpv6.code",
+    "icmpv6.echo.identifier",
+    "icmpv6.echo.sequence_number",
+    "icmpv6.nd.ns.target_address",
+    "icmpv6.nd.na.target_address",
+    "dns.id",
+    "dns.flags",
+    "dns.count.answers",
+    "dns.count.auth_rr",
+    "dns.count.add_rr",
+    "dns.qry.name",
+    "dns.a",
+    "dns.aaaa",
+    "dns.cname",
+    "dns.ns",
+    "dns.ptr.domain_name",
+    "dns.mx.mail_exchange",
+    "dns.srv.target",
+    "dns.soa.mname",
+    "dns.soa.serial_number",
+    "ppp.protocol",
+    "ppp.code",
+    "chdlc.protocol",
+    "ip.src",
+    "ip.dst",
+];
+
+/// All packets of the link types that lines decode, compared once for all tests.
+pub fn compared() -> &'static [Compared] {
+    static ALL: LazyLock<Vec<Compared>> = LazyLock::new(compare);
+    &ALL
+}
+
+fn compare() -> Vec<Compared> {
     let folder = tempfile::tempdir().unwrap();
     let mut all = Vec::new();
     for link_type in [0_u16, 1, 9, 50, 101, 104, 113, 204, 229, 276] {
@@ -59,7 +117,7 @@ pub fn compared(fields: &[&'static str]) -> Vec<Compared> {
         });
         let path = folder.path().join("packets.pcap");
         write_pcap(&path, link_type, &packets);
-        let rows = tshark(&path, fields);
+        let rows = tshark(&path, &FIELDS);
         assert_eq!(rows.len(), packets.len());
         let options = LineOptions {
             time: TimeStyle::None,
@@ -80,7 +138,7 @@ pub fn compared(fields: &[&'static str]) -> Vec<Compared> {
             let protocols = values.next().unwrap_or_default().join("");
             Compared {
                 line,
-                fields: fields.iter().copied().zip(values).collect(),
+                fields: FIELDS.into_iter().zip(values).collect(),
                 protocols,
             }
         }));
@@ -141,14 +199,8 @@ pub fn tshark(path: &Path, fields: &[&str]) -> Vec<String> {
 
 #[test]
 fn arp_is_tsharks() {
-    let fields = [
-        "arp.opcode",
-        "arp.src.proto_ipv4",
-        "arp.dst.proto_ipv4",
-        "arp.src.hw_mac",
-    ];
     let mut count = 0;
-    for packet in compared(&fields) {
+    for packet in compared() {
         let is_skipped = packet.line.contains(" | ") || packet.line.contains("[malformed]");
         if !packet.line.contains(" ARP ") || is_skipped {
             continue;
@@ -180,22 +232,8 @@ fn letters(flags: &str) -> String {
 
 #[test]
 fn tcp_is_tsharks() {
-    let fields = [
-        "tcp.flags",
-        "tcp.seq_raw",
-        "tcp.ack_raw",
-        "tcp.window_size_value",
-        "tcp.len",
-        "tcp.option_kind",
-        "tcp.options.mss_val",
-        "tcp.options.wscale.shift",
-        "tcp.options.timestamp.tsval",
-        "tcp.options.timestamp.tsecr",
-        "tcp.options.sack_le",
-        "tcp.options.sack_re",
-    ];
     let (mut count, mut with_options) = (0, 0);
-    for packet in compared(&fields) {
+    for packet in compared() {
         let is_ours = packet.line.contains(" TCP ") && packet.line.contains(" win ");
         let is_ours = is_ours && !packet.line.contains(" | ");
         let Some(flags) = packet.only("tcp.flags").filter(|_| is_ours) else {
@@ -208,11 +246,11 @@ fn tcp_is_tsharks() {
         if packet.line.contains(" ack ") {
             packet.assert_after(" ack ", "tcp.ack_raw");
         }
-        if packet.only("tcp.len").is_some() && !is_beyond_frame(&packet) {
+        if packet.only("tcp.len").is_some() && !is_beyond_frame(packet) {
             packet.assert_after(" len ", "tcp.len");
         }
         count += 1;
-        with_options += usize::from(compare_options(&packet));
+        with_options += usize::from(compare_options(packet));
     }
     assert!(count > 450 && with_options > 400, "{count}, {with_options}");
 }
@@ -314,22 +352,8 @@ fn kind_of(option: &str) -> &str {
 
 #[test]
 fn icmp_is_tsharks() {
-    let fields = [
-        "icmp.type",
-        "icmp.code",
-        "icmp.ident",
-        "icmp.seq",
-        "icmp.mtu",
-        "icmp.redir_gw",
-        "icmpv6.type",
-        "icmpv6.code",
-        "icmpv6.echo.identifier",
-        "icmpv6.echo.sequence_number",
-        "icmpv6.nd.ns.target_address",
-        "icmpv6.nd.na.target_address",
-    ];
     let mut count = 0;
-    for packet in compared(&fields) {
+    for packet in compared() {
         let (prefix, word) = match &packet.line {
             line if line.contains(" ICMP ") => ("icmp", " ICMP "),
             line if line.contains(" ICMPv6 ") => ("icmpv6", " ICMPv6 "),
@@ -428,25 +452,8 @@ fn name(prefix: &str, kind: &str, code: &str) -> String {
 
 #[test]
 fn dns_is_tsharks() {
-    let fields = [
-        "dns.id",
-        "dns.flags",
-        "dns.count.answers",
-        "dns.count.auth_rr",
-        "dns.count.add_rr",
-        "dns.qry.name",
-        "dns.a",
-        "dns.aaaa",
-        "dns.cname",
-        "dns.ns",
-        "dns.ptr.domain_name",
-        "dns.mx.mail_exchange",
-        "dns.srv.target",
-        "dns.soa.mname",
-        "dns.soa.serial_number",
-    ];
     let (mut count, mut answers, mut missing) = (0, 0, Vec::new());
-    for packet in compared(&fields) {
+    for packet in compared() {
         let (Some(id), Some(flags)) = (packet.only("dns.id"), packet.only("dns.flags")) else {
             continue;
         };
@@ -455,7 +462,7 @@ fn dns_is_tsharks() {
             Some(rest)
         });
         let Some(message) = message else {
-            missing.push((packet.protocols, packet.line));
+            missing.push((&packet.protocols, &packet.line));
             continue;
         };
         let ours = message.split(|c: char| !c.is_ascii_digit()).next();
@@ -507,7 +514,7 @@ fn dns_is_tsharks() {
         count += 1;
     }
     assert!(count > 60 && answers > 80, "{count}, {answers}");
-    let is_known = |(protocols, line): &&(String, String)| {
+    let is_known = |(protocols, line): &&(&String, &String)| {
         // Messages of other protocols, in packets that ICMP quotes, on other ports, and in pieces.
         protocols.contains("icmp") || line.contains("[truncated]") || line.contains(":8053")
     };
