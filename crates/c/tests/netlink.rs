@@ -10,7 +10,7 @@ use lab::{Host, Net, once};
 use crate::UML;
 use crate::support::{
     CHECKERS, Checker, SANITIZERS, WARNINGS, built, is_inside_uml, library, precompiled, room,
-    sanitized, succeed,
+    sanitized, succeed, twins,
 };
 
 /// The tests that use a kernel, and then those that do not.
@@ -159,16 +159,7 @@ fn links_of_rare_kinds_are_created() {
 
 #[test]
 fn the_examples_create_a_bridge_and_report_it() {
-    // Valgrind runs the programs in C, which compile in no time. It sees the headers for C++ in the examples of the article.
-    let programs = |name: &str| {
-        let [c, cpp] = ["c", "cpp"].map(|extension| format!("examples/{name}.{extension}"));
-        [
-            sanitized(&c),
-            Checker::Valgrind.program(&c, &[]),
-            sanitized(&cpp),
-        ]
-    };
-    let [bridges, watches] = ["bridge", "watch"].map(programs);
+    let [bridges, watches] = ["bridge", "watch"].map(|name| twins(&format!("examples/{name}")));
     for (bridge, watch) in bridges.into_iter().zip(watches) {
         let host = Host::new("alone");
         let mut events = watch.start(&host, &["2"]);
