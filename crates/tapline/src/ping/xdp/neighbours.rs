@@ -19,6 +19,7 @@ use std::net::IpAddr;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
+use abi::clock::monotonic_ns;
 use netlink::{Event, IfIndex, MacAddress, Neigh, NeighState, Netlink, NetlinkError, Watch};
 use probe::NeighbourPace;
 
@@ -43,8 +44,9 @@ const SOLICITATIONS: u64 = 3;
 /// Pause before an entry is deleted again that was in use, and how often that is repeated.
 const DELETE_PAUSE_NS: u64 = 1_000_000;
 const MAX_DELETIONS: u8 = 100;
-/// The same at the end of a run.
+/// The same pause at the end of a run, and how long such deletions may take.
 const DELETE_PAUSE: Duration = Duration::from_micros(50);
+const MAX_DELETE_NS: u64 = 100_000_000;
 
 /// What has become known of a neighbour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,7 +89,9 @@ pub(super) struct Neighbours {
     /// Neighbours that the kernel was not asked for yet, and those that have had turns.
     queue: VecDeque<Request>,
     again: VecDeque<Request>,
-    /// The addresses in both.
+    /// Requests whose turn has come while a deleted entry is still there. They are queued again when it is gone.
+    blocked: Vec<Request>,
+    /// The addresses in all three.
     queued: HashSet<IpAddr>,
     /// What the kernel's table says of neighbours that it knows.
     known: HashMap<IpAddr, NeighbourUpdate>,
@@ -128,6 +132,7 @@ impl Neighbours {
             watch: Watch::open(Neigh::new().dev(link))?,
             queue: VecDeque::new(),
             again: VecDeque::new(),
+            blocked: Vec::new(),
             queued: HashSet::new(),
             known: HashMap::new(),
             ready: Vec::new(),
@@ -168,6 +173,10 @@ impl Neighbours {
 
     /// Whether no neighbour waits for its turn.
     pub fn is_idle(&self) -> bool {
+        self.has_empty_queues() && self.blocked.is_empty()
+    }
+
+    fn has_empty_queues(&self) -> bool {
         self.queue.is_empty() && self.again.is_empty()
     }
 
@@ -212,10 +221,12 @@ impl Neighbours {
             let Some(request) = self.queue.pop_front().or_else(|| self.again.pop_front()) else {
                 break;
             };
-            self.queued.remove(&request.address);
             if self.remaining.contains_key(&request.address) {
-                self.put_back(request);
-            } else if !self.asked.contains_key(&request.address) {
+                self.blocked.push(request);
+                continue;
+            }
+            self.queued.remove(&request.address);
+            if !self.asked.contains_key(&request.address) {
                 self.ask(request, now_ns, &mut update);
             }
         }
@@ -297,7 +308,7 @@ impl Neighbours {
     }
 
     fn next_request_ns(&self) -> u64 {
-        if self.is_idle() || self.asked.len() >= MAX_ASKED {
+        if self.has_empty_queues() || self.asked.len() >= MAX_ASKED {
             return u64::MAX;
         }
         let token_ns = (self.full_ns + self.each_ns).saturating_sub(self.burst_ns);
@@ -386,10 +397,12 @@ impl Neighbours {
     }
 
     /// Whether an entry is still there that was deleted. The kernel keeps one that is in use, without an error
-    /// (`neigh_remove_one`, net/core/neighbour.c). It uses one itself while it reports that nobody answers, or who does.
+    /// (`neigh_remove_one`, net/core/neighbour.c). It uses one itself while it reports that nobody answers, or who does. With
+    /// the next packet to it, the kernel looks for the neighbour again: the entry is incomplete.
     fn remains(&mut self, address: IpAddr) -> bool {
         let found = self.netlink.get(&Neigh::on(self.link, address));
-        found.is_ok_and(|found| found.state == Some(NeighState::Failed))
+        let state = found.ok().and_then(|found| found.state);
+        matches!(state, Some(NeighState::Failed | NeighState::Incomplete))
     }
 
     /// Deletes entries again that were in use.
@@ -411,6 +424,12 @@ impl Neighbours {
                 self.note_deletion(address);
             }
         }
+        let blocked = std::mem::take(&mut self.blocked);
+        let remaining = &self.remaining;
+        let is_blocked = |request: &Request| remaining.contains_key(&request.address);
+        let (blocked, free): (Vec<_>, Vec<_>) = blocked.into_iter().partition(is_blocked);
+        self.blocked = blocked;
+        self.again.extend(free);
     }
 
     fn next_deletion_ns(&self) -> u64 {
@@ -512,7 +531,8 @@ impl Drop for Neighbours {
         for (address, _) in asked.filter(|(_, asked)| asked.is_deleted) {
             self.delete(address);
         }
-        while !self.remaining.is_empty() {
+        let end_ns = monotonic_ns().saturating_add(MAX_DELETE_NS);
+        while !self.remaining.is_empty() && monotonic_ns() < end_ns {
             self.delete_remaining(u64::MAX);
             // A signal only shortens the pause.
             let _ = wait(&mut [], DELETE_PAUSE);
