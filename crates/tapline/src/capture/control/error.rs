@@ -95,7 +95,10 @@ pub enum ChangeError {
     #[error(transparent)]
     Memory(Box<CaptureError>),
     /// The XDP program of an interface could not be switched to the new memory.
-    #[error("cannot hand packets of {link} over")]
+    #[error(
+        "cannot switch the XDP program of {link} to the new settings (the old ones stay in force; restart the capture with \
+         the new ones)"
+    )]
     HandOver {
         /// Name of the interface.
         link: String,
