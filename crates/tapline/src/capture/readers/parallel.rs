@@ -172,9 +172,12 @@ impl ParallelCapture {
         self.distribution
     }
 
-    /// Most memory for packets that wait to be written, bytes. A packet that is longer than a chunk, of at least
-    /// 64 KiB, takes more.
+    /// Most memory for packets that wait to be merged, bytes; 0 for a single reader. A packet that is longer than a chunk, of
+    /// at least 64 KiB, takes more.
     pub fn memory_bytes(&self) -> usize {
+        if self.engines.len() == 1 {
+            return 0;
+        }
         self.engines.len() * CHUNKS * PacketChunk::memory_bytes(self.chunk_bytes)
     }
 
