@@ -210,6 +210,8 @@ pub struct Written {
     pub keys: Option<KeyLogCounts>,
     /// The indexes beside the files, if they were wanted.
     pub indexes: Option<IndexCounts>,
+    /// Of a flight recorder, triggers for flows that were not written because too many others were being written.
+    pub refused_flows: Option<u64>,
 }
 
 impl From<&WrittenFiles> for Written {
@@ -295,6 +297,13 @@ impl Written {
                 0 => writeln!(out)?,
                 _ => writeln!(out, "; invalid lines of the key log: {ignored}")?,
             }
+        }
+        if let Some(refused) = self.refused_flows.filter(|refused| *refused > 0) {
+            let triggers = counted(refused, "trigger");
+            writeln!(
+                out,
+                "{triggers} for further flows wrote nothing: 64 flows were being written (a shorter --after ends them sooner)"
+            )?;
         }
         self.print_indexes(out)?;
         let packets = counted(self.packets, "packet");

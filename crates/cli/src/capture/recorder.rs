@@ -101,6 +101,7 @@ pub fn written(recorders: &[Recorder]) -> Written {
             .flat_map(Recorder::files)
             .cloned()
             .collect(),
+        refused_flows: Some(recorders.iter().map(Recorder::refused_flows).sum()),
         indexes: files::all_indexes(recorders.iter().filter_map(Recorder::indexes)),
         ..Written::default()
     }

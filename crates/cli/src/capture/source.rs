@@ -166,7 +166,7 @@ impl Source {
         }
     }
 
-    /// Captures into a file for each reader; into the only file if there is a single reader.
+    /// Captures into a file for each of [`readers`](Self::readers). A capture without these has no files.
     pub fn run_files<F: Consumer + Send, C: Consumer>(
         self,
         files: &mut [F],

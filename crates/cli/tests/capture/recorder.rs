@@ -130,6 +130,26 @@ fn a_flow_is_written_in_both_directions_and_without_others() {
 }
 
 #[test]
+fn triggers_for_more_flows_than_are_written_at_once_are_counted() {
+    let scene = Scene::new();
+    let line = "-w rec.pcapng --record 4M --after 1h --trigger-flow udp --direction in";
+    let mut running = scene.capture(line);
+    let ports = 1000..1067_u16;
+    let packets = ports.map(|port| {
+        let mut packet = udp(b"X");
+        packet[34..36].copy_from_slice(&port.to_be_bytes());
+        packet
+    });
+    scene.send(&packets.collect::<Vec<_>>());
+    running.received(67);
+    running.signal(Signal::INT);
+    let summary = running.done();
+    summary.conserves(67);
+    summary.has(&serde_json::json!({"refused_flows": 3, "written": 64}));
+    assert_eq!(scene.listed().len(), 64);
+}
+
+#[test]
 fn what_cannot_be_recorded_is_refused() {
     let scene = Scene::new();
     for (line, text) in [

@@ -1,10 +1,11 @@
 //! Captures with several readers: from flags to their options, and their files.
 
 use std::ffi::OsString;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use tapline::capture::{CaptureOptions, FanoutMode, FileConsumer, ReaderOptions};
+use tapline::capture::{CaptureOptions, FanoutMode, FileConsumer, Queues, ReaderOptions};
 use tapline::file::write::IndexCounts;
 
 use crate::args::{CaptureArgs, Order, ReaderCount};
@@ -44,13 +45,11 @@ pub fn options(
         let mut options = match queues {
             ReaderCount::Automatic => match ReaderOptions::automatic(capture)? {
                 Some(options) => options,
+                // Its file is named as those of several.
+                None if is_queue => readers(Queues::Count(NonZeroUsize::MIN)),
                 None => return Ok(None),
             },
-            ReaderCount::Fixed(queues) => {
-                let mut options = ReaderOptions::default();
-                options.queues = queues.clone();
-                options
-            }
+            ReaderCount::Fixed(queues) => readers(queues.clone()),
         };
         options.cpus = flags.cpus.clone().map(|list| list.0).unwrap_or_default();
         options.distribution = flags.fanout.map(FanoutMode::from);
@@ -58,6 +57,12 @@ pub fn options(
         return Ok(Some(options));
     };
     Err(Failure::new(Exit::Usage, line))
+}
+
+fn readers(queues: Queues) -> ReaderOptions {
+    let mut options = ReaderOptions::default();
+    options.queues = queues;
+    options
 }
 
 fn has_directory(args: &CaptureArgs) -> bool {
@@ -112,6 +117,7 @@ pub fn written(files: &[FileConsumer]) -> Written {
         processes: files.iter().find_map(FileConsumer::process_counts),
         keys: None,
         indexes: all_indexes(indexes),
+        refused_flows: None,
     }
 }
 

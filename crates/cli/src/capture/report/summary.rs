@@ -107,6 +107,7 @@ impl Summary<'_> {
             "processes": self.written.processes_json(),
             "keylog": self.written.keys_json(),
             "index": self.written.indexes_json(),
+            "refused_flows": self.written.refused_flows,
             "interfaces": interfaces,
         });
         sockets::add(&mut object, self.result.sockets(), self.result.fall_back());

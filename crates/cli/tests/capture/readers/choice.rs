@@ -7,8 +7,10 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 use super::files::{COUNT, assert_complete, has_run, seen, send_from_both, start, stop, stop_any};
+use crate::support::files::count;
+use crate::support::frames::frames;
 use crate::support::run::{command, spawn};
-use crate::support::{number, text};
+use crate::support::{Scene, number, text};
 
 /// Interface `v1` has this rate from now on.
 fn set_rate(folder: &tempfile::TempDir, mbps: u64) {
@@ -120,4 +122,17 @@ fn a_single_reader_is_the_thread_that_writes() {
         assert!(summary.0["merge"].is_null());
         assert_complete(&seen(&file), false);
     }
+}
+
+/// The interface has one queue.
+#[test]
+fn a_single_automatic_reader_has_a_file_of_its_own() {
+    let scene = Scene::new();
+    let mut running = scene.capture("--queues auto --order queue --direction in -w file.pcapng");
+    scene.send(&frames(10, 100));
+    running.received(10);
+    let summary = running.stop().done();
+    summary.conserves(10);
+    assert_eq!(scene.listed(), ["file-queue0.pcapng"]);
+    assert_eq!(count(&scene.file("file-queue0.pcapng")), 10);
 }
