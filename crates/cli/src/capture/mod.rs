@@ -355,7 +355,7 @@ impl Start<'_> {
         shown.map_err(|error| Failure::stdout(&error))?;
         progress.ready();
         let command = command.map(command::Waiting::begin).transpose()?;
-        let serve = |control: Control| control.serve(files, triggers, written.names());
+        let serve = |control: Control| control.serve(files, triggers);
         match self.control.map(serve).transpose() {
             Ok(control) => Ok((command, control)),
             Err(error) => {

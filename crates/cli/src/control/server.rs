@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tapline::capture::{
     ChangeError, Control as CaptureControl, DeliveryMode, FileAnswer, FileControl,
-    FileControlError, LiveCounters, RecorderTrigger,
+    FileControlError, LiveCounters, Mode, RecorderTrigger,
 };
 use tapline::control::{
     ControlError, ControlReply, ControlRequest, ControlSocket, ControlStats, ControlledInterface,
@@ -82,7 +82,6 @@ impl Control {
                 filter: args.filter.join(" "),
                 takes_interfaces: capture.is_hotplug() || takes_interfaces(args),
                 start_ns: moment::now_ns(),
-                files: Vec::new(),
             },
         })
     }
@@ -93,17 +92,15 @@ impl Control {
         Some(path.to_string_lossy().into_owned())
     }
 
-    /// Answers requests from now on, about a capture into `files`.
+    /// Answers requests from now on.
     pub fn serve(
         self,
         file_controls: Vec<FileControl>,
         triggers: Vec<RecorderTrigger>,
-        files: Vec<String>,
     ) -> io::Result<RunningControl> {
         let Self { socket, mut server } = self;
         server.file_controls = file_controls;
         server.triggers = triggers;
-        server.files = files;
         let stop = Stop::new()?;
         let stopper = stop.stopper();
         let thread = thread::Builder::new().name("control".into());
@@ -186,7 +183,6 @@ struct Server {
     /// Whether the output takes interfaces later.
     takes_interfaces: bool,
     start_ns: u64,
-    files: Vec<String>,
 }
 
 impl Server {
@@ -229,6 +225,7 @@ impl Server {
             filtered: live.account.filtered,
             lost: live.account.lost,
         });
+        let files = self.file_controls.iter().filter_map(FileControl::path);
         ControlStats {
             name: self.name.clone(),
             pid: std::process::id(),
@@ -236,7 +233,9 @@ impl Server {
             start_ns: self.start_ns,
             filter: self.filter.clone(),
             settings: settings.as_ref().map(shown),
-            files: self.files.clone(),
+            files: files
+                .map(|path| path.to_string_lossy().into_owned())
+                .collect(),
             interfaces: interfaces.collect(),
         }
     }
@@ -293,7 +292,7 @@ impl Server {
                 let modes = || control.settings().map(|settings| settings.modes);
                 let before = modes();
                 let changed = told(control.set_mode(interface.clone(), parse_mode(mode)?));
-                if changed.is_err() && modes() != before {
+                if changed.is_err() && has_changed(before, modes()) {
                     self.complete(&format!("{what}, not of all interfaces"), peer);
                 }
                 changed?;
@@ -369,10 +368,46 @@ impl Server {
     }
 }
 
+/// Whether an interface that was captured before and is captured now has another mode. Others may come and go meanwhile.
+fn has_changed(before: Option<Vec<(String, Mode)>>, now: Option<Vec<(String, Mode)>>) -> bool {
+    let (Some(mut before), Some(mut now)) = (before, now) else {
+        return false;
+    };
+    let has = |modes: &[(String, Mode)], name: &str| modes.iter().any(|(other, _)| other == name);
+    before.retain(|(name, _)| has(&now, name));
+    now.retain(|(name, _)| has(&before, name));
+    before != now
+}
+
 fn told(result: Result<(), ChangeError>) -> Result<(), String> {
     result.map_err(|error| chain(&error))
 }
 
 fn by(peer: Peer) -> String {
     format!(" by uid {}, pid {}", peer.uid, peer.pid)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn interfaces_that_come_or_go_do_not_count_as_changed() {
+        let modes = |list: &[(&str, Mode)]| {
+            let owned = list.iter().map(|&(name, mode)| (name.to_owned(), mode));
+            Some(owned.collect::<Vec<_>>())
+        };
+        let (mirror, dropping) = (Mode::Mirror, Mode::Drop);
+        let before = || modes(&[("eth0", mirror), ("eth1", mirror)]);
+        for (now, expected) in [
+            (before(), false),
+            (modes(&[("eth1", mirror)]), false),
+            (modes(&[("eth1", mirror), ("eth2", dropping)]), false),
+            (modes(&[("eth0", mirror), ("eth1", dropping)]), true),
+            (modes(&[("eth1", dropping)]), true),
+            (None, false),
+        ] {
+            assert_eq!(has_changed(before(), now.clone()), expected, "{now:?}");
+        }
+    }
 }

@@ -119,7 +119,11 @@ fn a_file_is_rotated_on_request() {
     let (mut running, _) = capture(&scene, &name, "-w row.pcapng --rotate-packets 1000000");
     scene.send(&frames(10, 100));
     running.received(10);
+    let shown = || ctl(&name, "stats").remove(0)["files"].take();
+    assert_eq!(shown(), json!(scene.listed()));
     ctl(&name, "rotate");
+    let newest = scene.listed().pop();
+    assert_eq!(shown(), json!([newest]));
     scene.send(&frames(5, 100));
     running.received(15);
     ctl(&name, "stop");

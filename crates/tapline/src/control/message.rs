@@ -100,7 +100,8 @@ pub struct ControlStats {
     /// Its other settings. `None`: it ends.
     #[serde(default)]
     pub settings: Option<ControlledSettings>,
-    /// The files it began with.
+    /// The files that are being written, one for each reader that has its own. After a rotation this may take until the next
+    /// statistics interval.
     pub files: Vec<String>,
     /// Its interfaces.
     pub interfaces: Vec<ControlledInterface>,

@@ -108,11 +108,13 @@ impl FileConsumer {
     /// `flush_after` has passed since the last flush. Zero suits a pipe.
     pub fn new(file: CaptureFile, flush_after: Duration) -> Self {
         let flush_after_ns = u64::try_from(flush_after.as_nanos()).unwrap_or(u64::MAX);
+        let control = FileControl::default();
+        control.follow(&file);
         Self {
             file,
             flush_after_ns,
             flushed_ns: abi::clock::realtime_ns(),
-            control: FileControl::default(),
+            control,
             annotations: None,
         }
     }
@@ -221,7 +223,9 @@ impl Consumer for FileConsumer {
 
     fn tick(&mut self, now_ns: u64, _account: &Account) -> Result<(), ConsumerError> {
         self.control.apply(&mut self.file, now_ns)?;
-        Ok(self.file.tick(now_ns)?)
+        let rotated = self.file.tick(now_ns);
+        self.control.follow(&self.file);
+        Ok(rotated?)
     }
 
     fn finish(&mut self, statistics: &[Statistics]) -> Result<(), ConsumerError> {

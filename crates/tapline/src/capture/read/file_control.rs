@@ -1,5 +1,6 @@
 //! Requests to the file of a running capture, from other threads.
 
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -24,7 +25,10 @@ pub enum FileControlError {
     #[error("{WAITING_MAX} requests to the file are waiting")]
     Busy,
     /// The reader has not come to the request within ten seconds, e.g. because the disk holds it up. It will.
-    #[error("the reader is held up")]
+    #[error(
+        "the reader has not handled the request within 10 seconds, for example because of a slow disk or pipe (it handles \
+         it as soon as it can: do not repeat the request)"
+    )]
     Slow,
     /// The file is closed, or could not be written, which ends the capture.
     #[error("the capture is over")]
@@ -43,12 +47,17 @@ struct Shared {
     is_waiting: AtomicBool,
     waiting: Mutex<Waiting>,
     is_over: AtomicBool,
+    path: Mutex<Option<PathBuf>>,
 }
 
 impl Shared {
     fn waiting(&self) -> MutexGuard<'_, Waiting> {
         // No panic leaves the list half changed.
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn path(&self) -> MutexGuard<'_, Option<PathBuf>> {
+        self.path.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -99,6 +108,21 @@ impl FileControl {
         self.add(Request::Next)
     }
 
+    /// Path of the file that is being written. Of a rotation that no request asked for, the next file is known after the
+    /// reader's next tick.
+    pub fn path(&self) -> Option<PathBuf> {
+        self.0.path().clone()
+    }
+
+    /// Notes which file is being written.
+    pub(super) fn follow(&self, file: &CaptureFile) {
+        let newest = file.files().next_back().map(|file| &file.path);
+        let mut path = self.0.path();
+        if path.as_ref() != newest {
+            *path = newest.cloned();
+        }
+    }
+
     fn add(&self, request: Request) -> FileAnswer {
         let (answer, answered) = channel();
         let mut waiting = self.0.waiting();
@@ -142,6 +166,7 @@ impl FileControl {
                 // Those behind it get the same answer, from the lost channel.
                 Err(error) => return Err(error),
             };
+            self.follow(file);
             // The caller may have gone.
             let _ = answer.send(told);
         }
