@@ -401,6 +401,16 @@ fn what_the_flags_cannot_mean_is_refused() {
                 "--who needs an interface",
             ),
             (
+                "capture -i rpcap://h/lo --index -w x.pcapng",
+                2,
+                "--index needs an interface",
+            ),
+            (
+                "capture -i rpcap://h/lo --others drop",
+                2,
+                "--others needs an interface",
+            ),
+            (
                 "capture -i rpcap://h/lo -w x.parquet",
                 2,
                 "capture writes pcapng",
