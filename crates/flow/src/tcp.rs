@@ -63,7 +63,7 @@ pub struct TcpConnection {
     directions: [Direction; 2],
     handshake: Handshake,
     is_reset: bool,
-    /// Whether an answer was seen after its SYN, and when.
+    /// Whether an answer was seen after its SYN, whose time is known.
     is_answered: bool,
     /// Time of the last SYN.
     syn_ns: u64,
