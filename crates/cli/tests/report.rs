@@ -1,5 +1,7 @@
 //! `tapline report`, beside tshark.
 
+mod dns;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{Write, pipe};

@@ -229,7 +229,9 @@ impl<R: Rows> Table<R> {
             None => Ok(()),
             Some(open) if self.partitions.is_some() => self.complete(open),
             Some(open) => {
-                let text = format!("it has reached the limit of {limit} bytes");
+                let text = format!(
+                    "it has reached the limit of {limit} bytes (use --partition, which writes several files, or a larger --spool-limit)"
+                );
                 let source = io::Error::new(io::ErrorKind::FileTooLarge, text);
                 let path = open.file.map(|file| file.path).unwrap_or_default();
                 Err(TableError { path, source })

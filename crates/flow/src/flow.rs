@@ -142,7 +142,7 @@ pub struct TcpFlow {
     pub out_of_order: [u32; 2],
     /// From the last SYN to the acknowledgement of its answer: the round-trip time between the ends.
     pub rtt_ns: Option<u64>,
-    /// Of this time, from the SYN to its answer: the round-trip time between here and the responder.
+    /// From the SYN to its first answer: the round-trip time between here and the responder.
     pub responder_rtt_ns: Option<u64>,
 }
 

@@ -63,9 +63,12 @@ pub struct TcpConnection {
     directions: [Direction; 2],
     handshake: Handshake,
     is_reset: bool,
-    /// Time of the last SYN and of the first answer.
+    /// Whether an answer was seen after its SYN, whose time is known.
+    is_answered: bool,
+    /// Time of the last SYN.
     syn_ns: u64,
-    answer_ns: u64,
+    /// From the SYN to the first answer.
+    responder_rtt_ns: u64,
     rtt_ns: u64,
 }
 
@@ -117,19 +120,13 @@ impl TcpConnection {
 
     /// From the last SYN to the acknowledgement of its answer, nanoseconds: the round-trip time between the ends.
     pub fn rtt_ns(&self) -> Option<u64> {
-        let is_known = self.handshake == Handshake::Done && self.is_answered();
+        let is_known = self.handshake == Handshake::Done && self.is_answered;
         is_known.then_some(self.rtt_ns)
     }
 
-    /// Of this time, from the SYN to its answer: the round-trip time between here and the responder.
+    /// From the SYN to its first answer: the round-trip time between here and the responder.
     pub fn responder_rtt_ns(&self) -> Option<u64> {
-        self.is_answered()
-            .then(|| self.answer_ns.saturating_sub(self.syn_ns))
-    }
-
-    /// Whether an answer was seen after its SYN.
-    fn is_answered(&self) -> bool {
-        self.syn_ns > 0 && self.answer_ns > 0
+        self.is_answered.then_some(self.responder_rtt_ns)
     }
 
     fn shake_hands(&mut self, backward: bool, header: &TcpSegment, now_ns: u64) {
@@ -140,7 +137,9 @@ impl TcpConnection {
             }
             (flags, true) if flags == SYN | ACK && self.handshake == Handshake::Syn => {
                 self.handshake = Handshake::SynAck;
-                self.answer_ns = now_ns;
+                // A SYN that follows was sent again, and may have another answer. Packets without a time have none.
+                self.is_answered = self.syn_ns > 0;
+                self.responder_rtt_ns = now_ns.saturating_sub(self.syn_ns);
             }
             (flags, true) if flags == SYN | ACK && self.handshake == Handshake::Unseen => {
                 // The SYN was not seen.
@@ -148,7 +147,7 @@ impl TcpConnection {
             }
             (ACK, false) if self.handshake == Handshake::SynAck => {
                 self.handshake = Handshake::Done;
-                if self.is_answered() {
+                if self.is_answered {
                     self.rtt_ns = now_ns.saturating_sub(self.syn_ns);
                 }
             }
@@ -424,6 +423,29 @@ mod tests {
             assert_eq!(order(250, 100), SequenceOrder::Retransmission);
             assert_eq!(order(350, 10), SequenceOrder::InOrder);
         }
+    }
+
+    #[test]
+    fn a_syn_that_is_sent_again_after_its_answer_leaves_the_time_of_the_answer() {
+        let mut connection = TcpConnection::default();
+        let mut add = |backward, flags, sequence, now_ns| {
+            let segment = TcpSegment {
+                sequence,
+                acknowledgement: 0,
+                window: 100,
+                flags,
+                data_bytes: 0,
+            };
+            connection.add(backward, &segment, now_ns);
+        };
+        add(false, SYN, 7, 1_000);
+        add(true, SYN | ACK, 9, 1_400);
+        // The answer was lost behind the capture.
+        add(false, SYN, 7, 5_000);
+        add(true, SYN | ACK, 9, 5_300);
+        add(false, ACK, 8, 5_900);
+        assert_eq!(connection.responder_rtt_ns(), Some(400));
+        assert_eq!(connection.rtt_ns(), Some(900));
     }
 
     #[test]

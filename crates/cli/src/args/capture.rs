@@ -7,7 +7,9 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use clap::Args;
-use tapline::capture::{Backend, DEFAULT_SNAPLEN, DirectionFilter, Sampling, TimestampSource};
+use tapline::capture::{
+    Backend, DEFAULT_SNAPLEN, DirectionFilter, Mode, Sampling, TimestampSource,
+};
 use tapline::steering::{Setting, SteeringError};
 
 use super::sample::sample;
@@ -289,6 +291,50 @@ pub struct CaptureArgs {
     pub command: Vec<String>,
 }
 
+impl CaptureArgs {
+    /// The flag that is given and needs an interface of this host, for a message that refuses it.
+    pub fn needs_interface(&self) -> Option<&'static str> {
+        let (mode, delivery) = (self.mode, self.delivery);
+        let flags = [
+            ("--netns", !self.netns.is_empty()),
+            ("--linktype", self.linktype.is_some()),
+            ("--mode drop", mode.mode != Mode::Mirror),
+            ("--others", mode.others.is_some()),
+            ("--xdp", mode.xdp.is_some()),
+            ("--busy-poll", mode.busy_poll.is_some()),
+            ("--sample", self.sample.is_some()),
+            ("--direction", self.direction != DirectionFilter::Both),
+            ("--backend", self.backend != BackendChoice::Auto),
+            ("--queues", self.readers.queues.is_some()),
+            ("--ethtool", !self.ethtool.is_empty()),
+            (
+                "--timestamp",
+                self.timestamp.source != TimestampSource::Kernel,
+            ),
+            ("--stats-interval", self.stats_interval.is_some()),
+            ("--name", self.name.is_some()),
+            ("--buffer", self.buffer.is_some()),
+            ("--delivery", delivery.delivery.is_some()),
+            ("--latency-target", delivery.latency_target.is_some()),
+            ("--spin", delivery.spin.is_some()),
+            ("--min-bytes", delivery.min_bytes.is_some()),
+            ("--timeout", delivery.timeout.is_some()),
+            ("--stall", delivery.stall.is_some()),
+            ("--who", self.who),
+            ("--packet-id", self.packet_id),
+            ("--keylog", self.keylog.is_some()),
+            ("--index", self.index),
+            ("--record", self.record.record.is_some()),
+            ("--own-sockets", self.own_sockets),
+            ("a command", !self.command.is_empty()),
+        ];
+        flags
+            .iter()
+            .find(|(_, is_given)| *is_given)
+            .map(|(flag, _)| *flag)
+    }
+}
+
 /// The value of `--linktype`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cooked;
@@ -397,7 +443,6 @@ mod tests {
     #[test]
     fn names_in_summaries_are_taken_by_the_flags() {
         use super::super::mode;
-        use tapline::capture::Mode;
 
         for one in [
             Backend::PacketV2,

@@ -50,7 +50,7 @@ pub struct FlowsArgs {
     pub duration: Option<Duration>,
 
     /// With -i: packets that the interface receives, sends, or both
-    #[arg(help_heading = "Input", long, value_name = "in|out|both", default_value = "both", value_parser = direction)]
+    #[arg(help_heading = "Input", long, value_name = "in|out|both", default_value = "both", value_parser = direction, requires = "interface")]
     pub direction: DirectionFilter,
 
     /// With -i: bytes to capture of each packet; the headers must be in them
@@ -60,16 +60,23 @@ pub struct FlowsArgs {
         short,
         long,
         value_name = "BYTES",
-        default_value = "128"
+        default_value = "128",
+        requires = "interface"
     )]
     pub snaplen: u32,
 
     /// With -i: ring size per interface
-    #[arg(hide_short_help = true, help_heading = "Input", long, value_name = "SIZE", default_value = "32M", value_parser = units::size)]
+    #[arg(hide_short_help = true, help_heading = "Input", long, value_name = "SIZE", default_value = "32M", value_parser = units::size, requires = "interface")]
     pub buffer: u64,
 
     /// With -i: do not put the interface into promiscuous mode
-    #[arg(hide_short_help = true, help_heading = "Input", short = 'p', long)]
+    #[arg(
+        hide_short_help = true,
+        help_heading = "Input",
+        short = 'p',
+        long,
+        requires = "interface"
+    )]
     pub no_promisc: bool,
 
     /// Read the filter from FILE; - is standard input

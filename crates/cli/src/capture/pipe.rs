@@ -6,10 +6,10 @@ use std::io::{self, Write};
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
-use tapline::capture::{DEFAULT_SNAPLEN, DirectionFilter, Mode, TimestampSource};
+use tapline::capture::DEFAULT_SNAPLEN;
 use tapline::net::Netlink;
 
-use crate::args::{BackendChoice, CaptureArgs, EditArgs, PartitionArgs, ReadArgs, SpoolArgs};
+use crate::args::{CaptureArgs, EditArgs, PartitionArgs, ReadArgs, SpoolArgs};
 use crate::failure::{Exit, Failure, NO_LINK};
 use crate::screen::printable;
 
@@ -110,25 +110,9 @@ fn no_pipe(path: &str) -> Failure {
 /// A flag that has no effect on a pipe.
 fn misplaced(args: &CaptureArgs) -> Option<&'static str> {
     let given = [
-        ("--netns", !args.netns.is_empty()),
-        ("--mode drop", args.mode.mode != Mode::Mirror),
-        ("--sample", args.sample.is_some()),
-        ("--direction", args.direction != DirectionFilter::Both),
-        ("--backend", args.backend != BackendChoice::Auto),
-        (
-            "--timestamp",
-            args.timestamp.source != TimestampSource::Kernel,
-        ),
         ("--duration", args.duration.is_some()),
-        ("--stats-interval", args.stats_interval.is_some()),
         ("--fail-loss", args.fail_loss.is_some()),
-        ("--buffer", args.buffer.is_some()),
-        ("--who", args.who),
-        ("--packet-id", args.packet_id),
-        ("--index", args.index),
     ];
-    given
-        .iter()
-        .find(|(_, is_given)| *is_given)
-        .map(|&(flag, _)| flag)
+    let given = given.iter().find(|(_, is_given)| *is_given);
+    args.needs_interface().or(given.map(|&(flag, _)| flag))
 }

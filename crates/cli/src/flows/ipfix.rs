@@ -3,7 +3,7 @@
 use std::hash::{BuildHasher, RandomState};
 use std::io::{self, ErrorKind, Write};
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs, UdpSocket};
-use std::num::NonZeroU32;
+use std::num::{NonZeroU16, NonZeroU32};
 use std::time::{Duration, Instant};
 
 use rustix::event::{Timespec, poll};
@@ -42,7 +42,12 @@ pub fn collector(text: &str) -> Result<CollectorAddress, String> {
         (Some(host), _) => (true, host),
         (_, host) => (false, host.unwrap_or(text)),
     };
-    if host.is_empty() {
+    // An IPv6 address without brackets has several colons, and no port.
+    let parts = host.rsplit_once(':');
+    let parts = parts.filter(|(name, _)| !name.contains(':') || name.ends_with(']'));
+    let is_wrong =
+        |(name, port): (&str, &str)| name.is_empty() || port.parse::<NonZeroU16>().is_err();
+    if host.is_empty() || parts.is_some_and(is_wrong) {
         return Err("use HOST:PORT, udp:HOST:PORT or tcp:HOST:PORT".into());
     }
     let host = host.to_owned();

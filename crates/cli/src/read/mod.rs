@@ -22,7 +22,7 @@ use crate::columns::{ColumnFlags, ColumnOutput, Written};
 use crate::decoder::Decoder;
 use crate::failure::{Exit, Failure, chain};
 use crate::metrics::{Counters, Server, read_families};
-use crate::object_storage::WhenFull;
+use crate::object_storage::{WhenFull, is_url};
 use crate::packet_line::{LineOptions, Printer};
 use crate::sandbox::{self, Sandbox};
 use crate::screen::{Progress, printable};
@@ -212,6 +212,11 @@ fn columns(args: &ReadArgs, when_full: WhenFull) -> Result<Option<ColumnOutput>,
     let (Some(format), Some(path)) = (format, &output.write) else {
         if is_partitioned {
             let line = "--partition is for Parquet and Arrow (use --format parquet)";
+            return Err(Failure::new(Exit::Usage, line));
+        }
+        let is_object = output.write.as_deref().is_some_and(is_url);
+        if let Some(flag) = args.spool.given().filter(|_| !is_object) {
+            let line = format!("{flag} is for s3://, gs:// and az://");
             return Err(Failure::new(Exit::Usage, line));
         }
         return Ok(None);

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::sync::Arc;
 
 use serde_json::json;
-use tapline::capture::{DirectionFilter, FileConsumer, Limits, Mode, TimestampSource};
+use tapline::capture::{FileConsumer, Limits};
 use tapline::file::model::Section;
 use tapline::file::write::{CaptureFile, CaptureFileOptions};
 use tapline::rpcap::{
@@ -14,7 +14,7 @@ use tapline::rpcap::{
 use super::Url;
 use super::metrics::{CaptureBoard, Counted};
 use super::summary::Summary;
-use crate::args::{BackendChoice, CaptureArgs};
+use crate::args::CaptureArgs;
 use crate::capture::{self, flush};
 use crate::failure::{Exit, Failure, chain, is_closed_output};
 use crate::metrics::Server;
@@ -203,32 +203,8 @@ pub fn failure(error: &RemoteError, args: &CaptureArgs) -> Failure {
 
 /// Rejects flags about interfaces of this host.
 fn refuse_misplaced(args: &CaptureArgs) -> Result<(), Failure> {
-    let given = [
-        ("--netns", !args.netns.is_empty()),
-        ("--linktype", args.linktype.is_some()),
-        ("--mode drop", args.mode.mode != Mode::Mirror),
-        ("--sample", args.sample.is_some()),
-        ("--direction", args.direction != DirectionFilter::Both),
-        ("--backend", args.backend != BackendChoice::Auto),
-        ("--queues", args.readers.queues.is_some()),
-        ("--ethtool", !args.ethtool.is_empty()),
-        (
-            "--timestamp",
-            args.timestamp.source != TimestampSource::Kernel,
-        ),
-        ("--stats-interval", args.stats_interval.is_some()),
-        ("--name", args.name.is_some()),
-        ("--buffer", args.buffer.is_some()),
-        ("--delivery", args.delivery.delivery.is_some()),
-        ("--who", args.who),
-        ("--packet-id", args.packet_id),
-        ("--keylog", args.keylog.is_some()),
-        ("--record", args.record.record.is_some()),
-        ("--decode", args.print.decode.is_some()),
-        ("--own-sockets", args.own_sockets),
-        ("a command", !args.command.is_empty()),
-    ];
-    let Some((flag, _)) = given.iter().find(|(_, is_given)| *is_given) else {
+    let decodes = args.print.decode.is_some().then_some("--decode");
+    let Some(flag) = args.needs_interface().or(decodes) else {
         return Ok(());
     };
     let line = format!("{flag} needs an interface of this host, not an rpcap server");

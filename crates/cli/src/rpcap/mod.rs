@@ -70,7 +70,7 @@ fn credentials(args: &CaptureArgs, url: &Url) -> Result<Option<Credentials>, Fai
         }
         (Some(password), None) => Some(password.clone()),
         (None, Some(path)) => {
-            let password = Password::read(path).map_err(|error| Failure::job(&error))?;
+            let password = Password::read_for_client(path).map_err(|error| Failure::job(&error))?;
             return Ok(Some(password.of(url.user.as_deref().unwrap_or_default())));
         }
         (None, None) => std::env::var(PASSWORD).ok().map(String::into_bytes),

@@ -171,6 +171,7 @@ impl Reporter {
 
     /// A client cannot be served.
     pub fn refused(&self, peer: SocketAddr, why: &str) {
+        self.clients.fetch_add(1, Ordering::Relaxed);
         self.refused.fetch_add(1, Ordering::Relaxed);
         if self.is_json {
             event(&json!({

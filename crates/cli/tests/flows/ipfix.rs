@@ -248,6 +248,13 @@ fn a_collector_that_is_not_there_is_told() {
                 "(does the collector listen there?)",
             ),
             (&format!("flows --ipfix udp: {file}"), 2, "use HOST:PORT"),
+            (&format!("flows --ipfix :4739 {file}"), 2, "use HOST:PORT"),
+            (&format!("flows --ipfix [::1]:0 {file}"), 2, "use HOST:PORT"),
+            (
+                &format!("flows --ipfix host:70000 {file}"),
+                2,
+                "use HOST:PORT",
+            ),
             (
                 &format!("flows --ipfix name.invalid:1 {file}"),
                 1,

@@ -527,6 +527,8 @@ fn wrong_uses_are_refused() {
                 "cannot be used with",
             ),
             (&format!("flows --duration 1s {file}"), 2, "--interface"),
+            (&format!("flows --direction in {file}"), 2, "--interface"),
+            (&format!("flows -s 64 {file}"), 2, "--interface"),
             (
                 "flows -i any",
                 2,

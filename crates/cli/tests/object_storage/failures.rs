@@ -418,6 +418,11 @@ fn wrong_uses_are_refused() {
                 "--spool-limit is for s3://, gs:// and az://",
             ),
             (
+                &format!("read {file} -w a.pcapng --spool-wait 1m"),
+                2,
+                "--spool-wait is for s3://, gs:// and az://",
+            ),
+            (
                 &format!("read {file} -w s3://logs/a.pcapng"),
                 2,
                 "object storage takes Parquet and Arrow",

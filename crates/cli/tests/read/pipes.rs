@@ -147,6 +147,14 @@ fn a_capture_reads_pipes_as_dumpcap_does() {
             "--duration needs an interface, not a pipe",
         ),
         (
+            "capture -i - --record 1M -w x.pcapng",
+            "--record needs an interface, not a pipe",
+        ),
+        (
+            "capture -i - -- true",
+            "a command needs an interface, not a pipe",
+        ),
+        (
             &format!("capture -i {source}"),
             "is a file, not an interface: use 'tapline read",
         ),

@@ -353,8 +353,10 @@ fn what_the_flags_cannot_mean_is_refused() {
     let scene = Scene::new();
     let open = scene.write("open", "correct horse\n");
     std::fs::set_permissions(&open, PermissionsExt::from_mode(0o644)).expect("ours");
-    let short = scene.write("short", "horse\n");
-    std::fs::set_permissions(&short, PermissionsExt::from_mode(0o600)).expect("ours");
+    for (name, line) in [("short", "horse\n"), ("empty", "\nhorse\n")] {
+        let file = scene.write(name, line);
+        std::fs::set_permissions(&file, PermissionsExt::from_mode(0o600)).expect("ours");
+    }
     assert_refused(
         |line| scene.run(line),
         &[
@@ -375,9 +377,20 @@ fn what_the_flags_cannot_mean_is_refused() {
                 "other users have access",
             ),
             (
-                "capture -i rpcap://h/lo --password-file short",
+                "capture -i rpcap://h/lo --password-file empty",
                 1,
-                "has 5 bytes",
+                "has 0 bytes, not 1 to 1024",
+            ),
+            (
+                "serve rpcap --listen 127.0.0.1:0 --password-file short",
+                1,
+                "has 5 bytes, not 8 to 1024",
+            ),
+            // Servers of others have short passwords, too.
+            (
+                "capture -i rpcap://127.0.0.1:1/lo --password-file short",
+                1,
+                "cannot connect to 127.0.0.1, port 1",
             ),
             ("capture -i lo --udp", 2, "--udp needs -i rpcap"),
             (
@@ -399,6 +412,16 @@ fn what_the_flags_cannot_mean_is_refused() {
                 "capture -i rpcap://h/lo --who",
                 2,
                 "--who needs an interface",
+            ),
+            (
+                "capture -i rpcap://h/lo --index -w x.pcapng",
+                2,
+                "--index needs an interface",
+            ),
+            (
+                "capture -i rpcap://h/lo --others drop",
+                2,
+                "--others needs an interface",
             ),
             (
                 "capture -i rpcap://h/lo -w x.parquet",

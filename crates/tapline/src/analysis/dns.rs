@@ -1,5 +1,6 @@
 //! DNS queries and how long their answers took.
 
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::net::SocketAddr;
 
@@ -11,6 +12,9 @@ use super::remove_lower_half;
 /// Queries that wait for an answer. When there are more, those that wait longest are given up.
 const WAITING_MAX: usize = 1 << 16;
 
+/// A query with the same addresses, ports and identifier is the same one, sent again, if it comes sooner. Wireshark's default is the same.
+const REPEAT_NS: u64 = 5_000_000_000;
+
 /// The client, the server and the identifier.
 type Query = (SocketAddr, SocketAddr, u16);
 
@@ -19,7 +23,7 @@ type Query = (SocketAddr, SocketAddr, u16);
 pub struct DnsAnalysis {
     /// Queries, without those that were repeated.
     pub queries: u64,
-    /// Queries with the addresses, ports and identifier of one that still waits for its answer.
+    /// Queries with the addresses, ports and identifier of one that has waited for its answer for less than 5 s.
     pub repeated: u64,
     /// Responses to a query in the capture.
     pub answered: u64,
@@ -31,6 +35,8 @@ pub struct DnsAnalysis {
     pub times: Histogram,
     /// Responses by response code.
     pub codes: BTreeMap<u8, u64>,
+    /// Queries after which another one with the same addresses, ports and identifier came.
+    replaced: u64,
     waiting: HashMap<Query, u64>,
 }
 
@@ -66,8 +72,15 @@ impl DnsAnalysis {
             self.given_up += given_up;
         }
         match self.waiting.entry((from, to, message.id())) {
-            std::collections::hash_map::Entry::Occupied(_) => self.repeated += 1,
-            std::collections::hash_map::Entry::Vacant(vacant) => {
+            Entry::Occupied(asked) if time_ns.saturating_sub(*asked.get()) < REPEAT_NS => {
+                self.repeated += 1;
+            }
+            Entry::Occupied(mut asked) => {
+                asked.insert(time_ns);
+                self.replaced += 1;
+                self.queries += 1;
+            }
+            Entry::Vacant(vacant) => {
                 vacant.insert(time_ns);
                 self.queries += 1;
             }
@@ -76,6 +89,6 @@ impl DnsAnalysis {
 
     /// Queries without an answer in the capture.
     pub fn unanswered(&self) -> u64 {
-        self.waiting.len() as u64 + self.given_up
+        self.waiting.len() as u64 + self.given_up + self.replaced
     }
 }

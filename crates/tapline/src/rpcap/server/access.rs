@@ -12,7 +12,7 @@ use rustix::process::geteuid;
 
 use super::super::message::Credentials;
 
-/// Shortest password, bytes.
+/// Shortest password of a server, bytes.
 const PASSWORD_BYTES_MIN: usize = 8;
 
 /// Longest password, bytes.
@@ -54,7 +54,7 @@ pub enum PasswordError {
     },
     /// The password is too short or too long.
     #[error(
-        "the first line of {} is no password: it has {bytes} bytes, not {PASSWORD_BYTES_MIN} to {PASSWORD_BYTES_MAX}",
+        "the first line of {} is no password: it has {bytes} bytes, not {least} to {PASSWORD_BYTES_MAX}",
         path.display()
     )]
     Length {
@@ -62,15 +62,29 @@ pub enum PasswordError {
         path: PathBuf,
         /// Length of the first line, bytes.
         bytes: usize,
+        /// The least length.
+        least: usize,
     },
 }
 
 impl Password {
-    /// The first line of a file that only its owner may read, without its line end.
+    /// The password of a server, at least 8 bytes: the first line of a file that only its owner may read, without its line end.
     ///
     /// # Errors
     /// [`PasswordError`].
     pub fn read(path: &Path) -> Result<Self, PasswordError> {
+        Self::read_with(path, PASSWORD_BYTES_MIN)
+    }
+
+    /// As [`read`](Self::read), for a client: other servers have short passwords, too.
+    ///
+    /// # Errors
+    /// [`PasswordError`].
+    pub fn read_for_client(path: &Path) -> Result<Self, PasswordError> {
+        Self::read_with(path, 1)
+    }
+
+    fn read_with(path: &Path, least: usize) -> Result<Self, PasswordError> {
         let failed = |source| PasswordError::Read {
             path: path.to_owned(),
             source,
@@ -90,9 +104,11 @@ impl Password {
         })?;
         let line = text.split(|&byte| byte == b'\n').next().unwrap_or_default();
         let line = line.strip_suffix(b"\r").unwrap_or(line);
-        match line.len() {
-            PASSWORD_BYTES_MIN..=PASSWORD_BYTES_MAX => Ok(Self(line.to_owned())),
-            bytes => Err(PasswordError::Length { path, bytes }),
+        let bytes = line.len();
+        if (least..=PASSWORD_BYTES_MAX).contains(&bytes) {
+            Ok(Self(line.to_owned()))
+        } else {
+            Err(PasswordError::Length { path, bytes, least })
         }
     }
 
