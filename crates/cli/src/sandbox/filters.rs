@@ -33,8 +33,47 @@ pub fn restrict(sandbox: &Sandbox) -> io::Result<bool> {
     let Ok(machine) = TargetArch::try_from(std::env::consts::ARCH) else {
         return Ok(false);
     };
-    let programs = programs(sandbox, machine).map_err(io::Error::other)?;
-    for program in &programs {
+    install(&programs(sandbox, machine).map_err(io::Error::other)?)
+}
+
+/// Restricts the calling thread, and another program that it starts to parse packets: it opens no sockets, types nothing into a
+/// terminal and makes no call of [`FATAL`], except that it starts programs. Landlock does not restrict connections to sockets of
+/// this host. Does nothing where [`restrict`] returns false.
+pub fn restrict_parser() -> io::Result<()> {
+    if let Ok(machine) = TargetArch::try_from(std::env::consts::ARCH) {
+        install(&[parser(machine).map_err(io::Error::other)?])?;
+    }
+    Ok(())
+}
+
+fn parser(machine: TargetArch) -> Result<BpfProgram, seccompiler::Error> {
+    let starts = [libc::SYS_execve, libc::SYS_execveat];
+    let others = FATAL.iter().filter(|call| !starts.contains(call));
+    // io_uring opens sockets without socket(2).
+    let more = [
+        libc::SYS_socket,
+        libc::SYS_io_uring_setup,
+        libc::SYS_bpf,
+        libc::SYS_setns,
+        libc::SYS_unshare,
+    ];
+    let mut refused: Rules = others
+        .chain(&more)
+        .map(|&call| (call, Vec::new()))
+        .collect();
+    let is = |request: u64| {
+        SeccompCondition::new(1, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, request)
+            .and_then(|condition| SeccompRule::new(vec![condition]))
+    };
+    refused.insert(libc::SYS_ioctl, vec![is(TIOCSTI)?, is(TIOCLINUX)?]);
+    let refuse = SeccompAction::Errno(libc::EPERM.unsigned_abs());
+    let filter = SeccompFilter::new(refused, SeccompAction::Allow, refuse, machine)?;
+    Ok(filter.try_into()?)
+}
+
+/// Installs filters in the calling thread. Returns false if there is no seccomp.
+fn install(programs: &[BpfProgram]) -> io::Result<bool> {
+    for program in programs {
         let instructions = program.iter().map(|one| libc::sock_filter {
             code: one.code,
             jt: one.jt,
