@@ -52,6 +52,7 @@ pub const CALLS: &[(&str, c_long)] = &[
     ("sigaltstack", libc::SYS_sigaltstack),
     ("statx", libc::SYS_statx),
     ("socket-unix", libc::SYS_socket),
+    ("socketpair-datagram", libc::SYS_socketpair),
     ("swapon", libc::SYS_swapon),
     ("tgkill", libc::SYS_tgkill),
     ("tgkill-another", libc::SYS_tgkill),
@@ -70,6 +71,7 @@ fn arguments(name: &str) -> [i64; 2] {
     match name {
         "tgkill" => [std::process::id().into(), -1],
         "socket-unix" => [libc::AF_UNIX.into(), -1],
+        "socketpair-datagram" => [libc::AF_UNIX.into(), libc::SOCK_DGRAM.into()],
         "ioctl-tiocsti" => [-1, TIOCSTI],
         _ => [-1, -1],
     }

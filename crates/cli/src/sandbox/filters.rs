@@ -52,6 +52,7 @@ fn parser(machine: TargetArch) -> Result<BpfProgram, seccompiler::Error> {
     // io_uring opens sockets without socket(2).
     let more = [
         libc::SYS_socket,
+        libc::SYS_socketpair,
         libc::SYS_io_uring_setup,
         libc::SYS_bpf,
         libc::SYS_setns,
@@ -158,6 +159,9 @@ fn allowed(sandbox: &Sandbox) -> Result<Rules, seccompiler::BackendError> {
     if let Some(rules) = allowed.get_mut(&libc::SYS_ioctl) {
         rules.push(types_nothing()?);
     }
+    if let Some(rules) = allowed.get_mut(&libc::SYS_socketpair) {
+        rules.push(is_stream()?);
+    }
     if let Some(rules) = allowed.get_mut(&libc::SYS_socket) {
         // Landlock does not restrict connections to sockets of this host, over which services that run as root take commands.
         let domains: &[i32] = if more.is_empty() {
@@ -206,6 +210,16 @@ fn types_nothing() -> Result<SeccompRule, seccompiler::BackendError> {
     let other =
         |request: u64| SeccompCondition::new(1, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, request);
     SeccompRule::new(vec![other(TIOCSTI)?, other(TIOCLINUX)?])
+}
+
+/// The type, which is the second argument, is a stream. A datagram socket of a pair could send to every socket of this host.
+fn is_stream() -> Result<SeccompRule, seccompiler::BackendError> {
+    /// `SOCK_TYPE_MASK` in include/linux/net.h.
+    const TYPE: u64 = 0xf;
+    let (of_type, stream) = (SeccompCmpOp::MaskedEq(TYPE), libc::SOCK_STREAM);
+    let stream = u64::from(stream.unsigned_abs());
+    let condition = SeccompCondition::new(1, SeccompCmpArgLen::Dword, of_type, stream)?;
+    SeccompRule::new(vec![condition])
 }
 
 /// The first argument is `value`.

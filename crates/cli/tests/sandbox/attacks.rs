@@ -134,6 +134,14 @@ fn an_attacker_opens_no_socket_of_this_host() {
             "{line}: {status} {got}"
         );
     }
+    // A datagram socket of a pair could send to all of them.
+    let refusal = format!("code: {},", libc::ENOSYS);
+    for (line, status, got) in taken_over("call socketpair-datagram", "") {
+        assert!(
+            status.code().is_some() && got.contains(&refusal),
+            "{line}: {status} {got}"
+        );
+    }
 }
 
 /// Calls that end the process, by name.
