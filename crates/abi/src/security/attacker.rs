@@ -18,6 +18,7 @@ pub const CALLS: &[(&str, c_long)] = &[
     ("execve", libc::SYS_execve),
     ("execveat", libc::SYS_execveat),
     ("fcntl", libc::SYS_fcntl),
+    ("fcntl-setown", libc::SYS_fcntl),
     ("finit_module", libc::SYS_finit_module),
     ("fsopen", libc::SYS_fsopen),
     ("fstat", libc::SYS_fstat),
@@ -66,13 +67,14 @@ pub const CALLS: &[(&str, c_long)] = &[
 /// Types a character into a terminal (include/uapi/asm-generic/ioctls.h).
 const TIOCSTI: i64 = 0x5412;
 
-/// −1 for all, but for those by which a sandbox chooses: the calling process, a kind of socket, and a request to a terminal.
+/// −1 for all, but for those by which a sandbox chooses: the calling process, a kind of socket, and requests.
 fn arguments(name: &str) -> [i64; 2] {
     match name {
         "tgkill" => [std::process::id().into(), -1],
         "socket-unix" => [libc::AF_UNIX.into(), -1],
         "socketpair-datagram" => [libc::AF_UNIX.into(), libc::SOCK_DGRAM.into()],
         "ioctl-tiocsti" => [-1, TIOCSTI],
+        "fcntl-setown" => [-1, libc::F_SETOWN.into()],
         _ => [-1, -1],
     }
 }

@@ -25,6 +25,16 @@ const NOT_ALLOWED: SeccompAction = SeccompAction::Errno(libc::ENOSYS.unsigned_ab
 const TIOCSTI: u64 = 0x5412;
 const TIOCLINUX: u64 = 0x541c;
 
+/// Choose the process that gets a signal when a socket is ready (include/uapi/asm-generic/sockios.h).
+const FIOSETOWN: u64 = 0x8901;
+const SIOCSPGRP: u64 = 0x8902;
+
+/// Requests of ioctl(2) that put text into the input of a terminal, where a shell would run it, or signal other processes.
+const TYPING_OR_SIGNALLING: [u64; 4] = [TIOCSTI, TIOCLINUX, FIOSETOWN, SIOCSPGRP];
+
+/// The same for fcntl(2), which signals: `F_SETOWN`, `F_SETSIG` and `F_SETOWN_EX` (include/uapi/asm-generic/fcntl.h).
+const SIGNALLING: [u64; 3] = [8, 10, 15];
+
 /// Restricts the calling thread. Returns whether the kernel has seccomp, a container around this program allows it, and there
 /// are filters for this machine.
 ///
@@ -156,8 +166,11 @@ fn allowed(sandbox: &Sandbox) -> Result<Rules, seccompiler::BackendError> {
     for call in [libc::SYS_kill, libc::SYS_tgkill] {
         allowed.insert(call, vec![first_is(std::process::id())?]);
     }
+    if let Some(rules) = allowed.get_mut(&libc::SYS_fcntl) {
+        rules.push(second_is_none_of(&SIGNALLING)?);
+    }
     if let Some(rules) = allowed.get_mut(&libc::SYS_ioctl) {
-        rules.push(types_nothing()?);
+        rules.push(second_is_none_of(&TYPING_OR_SIGNALLING)?);
     }
     if let Some(rules) = allowed.get_mut(&libc::SYS_socketpair) {
         rules.push(is_stream()?);
@@ -205,11 +218,11 @@ fn to_read() -> Result<SeccompRule, seccompiler::BackendError> {
     SeccompRule::new(vec![condition])
 }
 
-/// The request, which is the second argument, does not put text into the input of a terminal, where a shell would run it.
-fn types_nothing() -> Result<SeccompRule, seccompiler::BackendError> {
+/// The second argument is none of `values`.
+fn second_is_none_of(values: &[u64]) -> Result<SeccompRule, seccompiler::BackendError> {
     let other =
-        |request: u64| SeccompCondition::new(1, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, request);
-    SeccompRule::new(vec![other(TIOCSTI)?, other(TIOCLINUX)?])
+        |&value: &u64| SeccompCondition::new(1, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, value);
+    SeccompRule::new(values.iter().map(other).collect::<Result<_, _>>()?)
 }
 
 /// The type, which is the second argument, is a stream. A datagram socket of a pair could send to every socket of this host.

@@ -117,6 +117,7 @@ fn an_attacker_opens_no_other_files_and_connects_to_nobody() {
     fails("call bpf");
     fails("call ioctl-tiocsti");
     fails("call tgkill-another");
+    fails("call fcntl-setown");
 }
 
 /// Services that run as root take commands over such sockets. Only `ctl` needs one, to reach a capture.
