@@ -87,7 +87,7 @@ pub fn attempt(name: &str) -> Option<io::Result<()>> {
     let [first, second] = arguments(name);
     // SAFETY: none of these calls accesses memory: addresses of −1 are outside of user space, where the kernel reads and writes
     // nothing. None changes the process: no descriptor, process, thread, type of socket or flags are −1, and lengths of −1 exceed
-    // every limit.
+    // every limit. A pair of sockets is not made if the kernel cannot write its descriptors.
     let answer = unsafe { libc::syscall(*number, first, second, -1_i64, -1_i64, -1_i64, -1_i64) };
     Some(if answer < 0 {
         Err(io::Error::last_os_error())
