@@ -1,7 +1,7 @@
 //! `tapline doctor` changes nothing without `--fix`, and `--undo` restores what it changed.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{PermissionsExt, chown};
 
 use serde_json::json;
 
@@ -57,6 +57,25 @@ fn undo_restores_exactly_what_fix_changed() {
     nothing.exit(0);
     let summary = json!({ "event": "summary", "undone": 0, "left": 0, "failed": 0 });
     assert_eq!(nothing.events(), [summary]);
+}
+
+#[test]
+fn undo_reads_no_record_of_another_user() {
+    let scene = Scene::new();
+    plant(&scene);
+    examine(&scene, "--fix").exit(0);
+    let fixed = state(&scene.right);
+    let record = records(&scene).pop().expect("a record");
+    chown(&record, Some(12_345), None).expect("root");
+    let folder = record.parent().expect("a folder");
+    fs::set_permissions(folder, fs::Permissions::from_mode(0o1777)).expect("ours");
+    let mut command = command(&scene, "--undo");
+    command.env_remove("SUDO_UID");
+    let ended = spawn(command).finish();
+    assert_eq!(ended.status.code(), Some(1), "{ended:?}");
+    let errors = ended.stderr.join("\n");
+    assert!(errors.contains("it is a file of user 12345"), "{errors}");
+    assert!(state(&scene.right) == fixed, "a setting has changed");
 }
 
 #[test]

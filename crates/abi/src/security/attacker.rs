@@ -18,6 +18,7 @@ pub const CALLS: &[(&str, c_long)] = &[
     ("execve", libc::SYS_execve),
     ("execveat", libc::SYS_execveat),
     ("fcntl", libc::SYS_fcntl),
+    ("fcntl-setown", libc::SYS_fcntl),
     ("finit_module", libc::SYS_finit_module),
     ("fsopen", libc::SYS_fsopen),
     ("fstat", libc::SYS_fstat),
@@ -52,6 +53,7 @@ pub const CALLS: &[(&str, c_long)] = &[
     ("sigaltstack", libc::SYS_sigaltstack),
     ("statx", libc::SYS_statx),
     ("socket-unix", libc::SYS_socket),
+    ("socketpair-datagram", libc::SYS_socketpair),
     ("swapon", libc::SYS_swapon),
     ("tgkill", libc::SYS_tgkill),
     ("tgkill-another", libc::SYS_tgkill),
@@ -65,12 +67,14 @@ pub const CALLS: &[(&str, c_long)] = &[
 /// Types a character into a terminal (include/uapi/asm-generic/ioctls.h).
 const TIOCSTI: i64 = 0x5412;
 
-/// −1 for all, but for those by which a sandbox chooses: the calling process, a kind of socket, and a request to a terminal.
+/// −1 for all, but for those by which a sandbox chooses: the calling process, a kind of socket, and requests.
 fn arguments(name: &str) -> [i64; 2] {
     match name {
         "tgkill" => [std::process::id().into(), -1],
         "socket-unix" => [libc::AF_UNIX.into(), -1],
+        "socketpair-datagram" => [libc::AF_UNIX.into(), libc::SOCK_DGRAM.into()],
         "ioctl-tiocsti" => [-1, TIOCSTI],
+        "fcntl-setown" => [-1, libc::F_SETOWN.into()],
         _ => [-1, -1],
     }
 }
@@ -83,7 +87,7 @@ pub fn attempt(name: &str) -> Option<io::Result<()>> {
     let [first, second] = arguments(name);
     // SAFETY: none of these calls accesses memory: addresses of −1 are outside of user space, where the kernel reads and writes
     // nothing. None changes the process: no descriptor, process, thread, type of socket or flags are −1, and lengths of −1 exceed
-    // every limit.
+    // every limit. A pair of sockets is not made if the kernel cannot write its descriptors.
     let answer = unsafe { libc::syscall(*number, first, second, -1_i64, -1_i64, -1_i64, -1_i64) };
     Some(if answer < 0 {
         Err(io::Error::last_os_error())

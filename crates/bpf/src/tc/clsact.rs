@@ -8,6 +8,7 @@
 //! A name that ends in `+q` means that tapline also created the queueing discipline. The last such filter removes it.
 
 use std::io;
+use std::net::Shutdown;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
@@ -129,6 +130,8 @@ fn new_token() -> io::Result<(String, UnixDatagram)> {
     let (process, time) = (std::process::id(), abi::clock::realtime_ns());
     let token = format!("{process:x}.{time:x}.{number:x}");
     let life = UnixDatagram::bind_addr(&address(&token)?)?;
+    // Otherwise somebody who takes over this process could send to other programs from it.
+    life.shutdown(Shutdown::Both)?;
     Ok((token, life))
 }
 

@@ -8,6 +8,7 @@ use tapline::hwtstamp::{StampDevice, StampError};
 use crate::args::OnOff;
 use crate::failure::{Exit, Failure, NO_LINK, chain};
 use crate::json;
+use crate::screen::printable;
 
 pub fn run(interface: &str, state: Option<OnOff>, as_json: bool) -> Result<Exit, Failure> {
     let mut device = StampDevice::open(interface).map_err(|error| failure(&error))?;
@@ -40,7 +41,8 @@ pub fn run(interface: &str, state: Option<OnOff>, as_json: bool) -> Result<Exit,
         let clock = clock.unwrap_or_else(|| "none".to_owned());
         writeln!(
             io::stdout().lock(),
-            "{interface}  receive {}  transmit {}  supported {}  clock {clock}",
+            "{}  receive {}  transmit {}  supported {}  clock {clock}",
+            printable(interface),
             setting.receive_name(),
             setting.transmit_name(),
             filters.map_or_else(|| "unknown".to_owned(), |filters| filters.join(",")),

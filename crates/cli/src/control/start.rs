@@ -1,29 +1,31 @@
 //! `tapline ctl start`.
 
 use std::fs::File;
+use std::hash::{BuildHasher, RandomState};
 use std::io::{self, Read, Seek};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use tapline::control::{ControlReply, ControlRequest, ask, directory};
 
 use crate::failure::{Exit, Failure};
 
 /// Longest wait for the start of a capture.
-const START: Timespec = Timespec {
-    tv_sec: 30,
-    tv_nsec: 0,
-};
+const START: Duration = Duration::from_secs(30);
 
 /// Longest error message shown, bytes.
 const MESSAGE_BYTES_MAX: u64 = 4096;
 
 /// Starts a capture that outlives this program, and waits until it captures.
 pub fn run(name: &str, flags: &[String]) -> Result<Exit, Failure> {
-    let address = format!("tapline-start-{}", std::process::id());
+    // Nobody can take an address that cannot be guessed.
+    let number = RandomState::new().hash_one(std::process::id());
+    let address = format!("tapline-start-{number:016x}");
     let ready = UnixDatagram::bind_addr(&SocketAddr::from_abstract_name(&address)?)?;
     let mut errors = tempfile::tempfile()?;
     let mut command = Command::new(std::env::current_exe()?);
@@ -35,7 +37,7 @@ pub fn run(name: &str, flags: &[String]) -> Result<Exit, Failure> {
     command.stdin(Stdio::null()).stdout(Stdio::null());
     command.stderr(errors.try_clone()?);
     let mut child = command.spawn()?;
-    let is_ready = waits_for_ready(&child, &ready);
+    let is_ready = waits_for_ready(&child, &ready, name);
     if let Ok(true) = is_ready {
         return Ok(Exit::Done);
     }
@@ -43,6 +45,10 @@ pub fn run(name: &str, flags: &[String]) -> Result<Exit, Failure> {
     let _ = child.kill();
     let status = child.wait()?;
     is_ready?;
+    if status.success() {
+        // It was a short one.
+        return Ok(Exit::Done);
+    }
     let message = message(&mut errors)?;
     let line = message.strip_prefix("tapline: ").unwrap_or(&message);
     let line = match line {
@@ -53,20 +59,35 @@ pub fn run(name: &str, flags: &[String]) -> Result<Exit, Failure> {
 }
 
 /// Whether the capture announces itself. False if it ends before.
-fn waits_for_ready(child: &Child, ready: &UnixDatagram) -> io::Result<bool> {
+fn waits_for_ready(child: &Child, ready: &UnixDatagram, name: &str) -> io::Result<bool> {
     let pid = Pid::from_child(child);
     let process = pidfd_open(pid, PidfdFlags::empty())?;
-    let mut sources = [
-        PollFd::new(ready, PollFlags::IN),
-        PollFd::new(&process, PollFlags::IN),
-    ];
+    let deadline = Instant::now() + START;
     loop {
-        match poll(&mut sources, Some(&START)) {
-            Ok(_) => return Ok(!sources[0].revents().is_empty()),
-            Err(rustix::io::Errno::INTR) => {}
+        let mut sources = [
+            PollFd::new(ready, PollFlags::IN),
+            PollFd::new(&process, PollFlags::IN),
+        ];
+        let left = deadline.saturating_duration_since(Instant::now());
+        match poll(&mut sources, Timespec::try_from(left).ok().as_ref()) {
+            Ok(_) => {}
+            Err(rustix::io::Errno::INTR) => continue,
             Err(error) => return Err(error.into()),
         }
+        if sources[0].revents().is_empty() {
+            return Ok(false);
+        }
+        ready.recv(&mut [0; 64])?;
+        if answers(child, name) {
+            return Ok(true);
+        }
     }
+}
+
+/// Whether the capture answers. Every user of this host can announce it.
+fn answers(child: &Child, name: &str) -> bool {
+    let answer = directory().and_then(|directory| ask(&directory, name, &ControlRequest::Stats));
+    matches!(answer, Ok(ControlReply::Stats(stats)) if stats.pid == child.id())
 }
 
 fn message(errors: &mut File) -> io::Result<String> {

@@ -11,6 +11,7 @@ use super::json::realtime_ns;
 use super::{captured_streams, failure, job, reporter, setup, start};
 use crate::args::CountArgs;
 use crate::failure::{Exit, Failure, chain};
+use crate::screen::printable;
 use crate::{json, signals, streams};
 
 /// How the figures were obtained, in summaries.
@@ -114,7 +115,8 @@ fn show_start(args: &CountArgs, count: &Count) -> io::Result<()> {
         };
         for (link, hooks) in start::hooks(&points) {
             // A closed standard error is not a failure.
-            let _ = writeln!(out, "counting streams on {link}: {hooks}{hint}");
+            let line = printable(&format!("counting streams on {link}: {hooks}"));
+            let _ = writeln!(out, "{line}{hint}");
         }
     }
     Ok(())

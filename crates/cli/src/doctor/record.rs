@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use tapline::doctor::{Change, namespace_cookie};
+use tapline::file::output::OpenOutput;
 use tapline::net::IfName;
 use tempfile::NamedTempFile;
 
@@ -139,12 +140,15 @@ fn folder() -> Result<PathBuf, Failure> {
 }
 
 fn read(path: &Path) -> io::Result<Option<Value>> {
-    match fs::metadata(path) {
-        Ok(file) if file.len() > MAX_BYTES => Err(ErrorKind::FileTooLarge.into()),
-        Ok(_) => Ok(Some(serde_json::from_str(&fs::read_to_string(path)?)?)),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error),
+    // Also checks that no other user may have put it there.
+    let file = match OpenOutput::existing().read().open(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        opened => opened?,
+    };
+    if file.metadata()?.len() > MAX_BYTES {
+        return Err(ErrorKind::FileTooLarge.into());
     }
+    Ok(Some(serde_json::from_str(&io::read_to_string(file)?)?))
 }
 
 fn damaged(path: &Path) -> String {

@@ -17,6 +17,7 @@ use super::toolbar::{Messages, Toolbar};
 use crate::args::ExtcapArgs;
 use crate::failure::{Exit, Failure};
 use crate::sandbox::{self, Sandbox};
+use crate::screen::printable;
 use crate::{moment, signals};
 
 /// Begins the line by which a capture says that it runs.
@@ -175,7 +176,7 @@ fn report(errors: ChildStderr, begun: &Sender<()>, messages: &Messages) {
             Ok(_) => {}
         }
         let text = String::from_utf8_lossy(&line);
-        let text = text.trim_end().replace(char::is_control, "?");
+        let text = printable(text.trim_end());
         if text.starts_with(BEGINS) {
             has_begun = true;
             // Without a toolbar nobody waits.

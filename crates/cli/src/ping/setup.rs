@@ -8,6 +8,7 @@ use tapline::ping::{Backend, PingOptions, source_address};
 use crate::args::{Origin, PingArgs};
 use crate::metrics::MOST_PING_TARGETS;
 use crate::output::is_stdout;
+use crate::screen::printable;
 
 /// Maximum targets with percentiles by default in JSON, CSV, the live table and pages: 57 MB of histograms.
 const MOST_HISTOGRAMS: u32 = 65_536;
@@ -81,7 +82,11 @@ pub fn source(args: &PingArgs, target: IpAddr) -> Option<String> {
         Origin::Address(address) => Some(format!("{address} ")),
         Origin::Link(name) => {
             let address = source_address(target, Some(name));
-            Some(address.map_or_else(|| name.clone(), |address| format!("{address} {name}")))
+            let name = printable(name);
+            Some(match address {
+                Some(address) => format!("{address} {name}"),
+                None => name,
+            })
         }
     }
 }

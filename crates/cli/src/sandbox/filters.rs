@@ -25,6 +25,16 @@ const NOT_ALLOWED: SeccompAction = SeccompAction::Errno(libc::ENOSYS.unsigned_ab
 const TIOCSTI: u64 = 0x5412;
 const TIOCLINUX: u64 = 0x541c;
 
+/// Choose the process that gets a signal when a socket is ready (include/uapi/asm-generic/sockios.h).
+const FIOSETOWN: u64 = 0x8901;
+const SIOCSPGRP: u64 = 0x8902;
+
+/// Requests of ioctl(2) that put text into the input of a terminal, where a shell would run it, or signal other processes.
+const TYPING_OR_SIGNALLING: [u64; 4] = [TIOCSTI, TIOCLINUX, FIOSETOWN, SIOCSPGRP];
+
+/// The same for fcntl(2), which signals: `F_SETOWN`, `F_SETSIG` and `F_SETOWN_EX` (include/uapi/asm-generic/fcntl.h).
+const SIGNALLING: [u64; 3] = [8, 10, 15];
+
 /// Restricts the calling thread. Returns whether the kernel has seccomp, a container around this program allows it, and there
 /// are filters for this machine.
 ///
@@ -33,8 +43,48 @@ pub fn restrict(sandbox: &Sandbox) -> io::Result<bool> {
     let Ok(machine) = TargetArch::try_from(std::env::consts::ARCH) else {
         return Ok(false);
     };
-    let programs = programs(sandbox, machine).map_err(io::Error::other)?;
-    for program in &programs {
+    install(&programs(sandbox, machine).map_err(io::Error::other)?)
+}
+
+/// Restricts the calling thread, and another program that it starts to parse packets: it opens no sockets, types nothing into a
+/// terminal and makes no call of [`FATAL`], except that it starts programs. Landlock does not restrict connections to sockets of
+/// this host. Does nothing where [`restrict`] returns false.
+pub fn restrict_parser() -> io::Result<()> {
+    if let Ok(machine) = TargetArch::try_from(std::env::consts::ARCH) {
+        install(&[parser(machine).map_err(io::Error::other)?])?;
+    }
+    Ok(())
+}
+
+fn parser(machine: TargetArch) -> Result<BpfProgram, seccompiler::Error> {
+    let starts = [libc::SYS_execve, libc::SYS_execveat];
+    let others = FATAL.iter().filter(|call| !starts.contains(call));
+    // io_uring opens sockets without socket(2).
+    let more = [
+        libc::SYS_socket,
+        libc::SYS_socketpair,
+        libc::SYS_io_uring_setup,
+        libc::SYS_bpf,
+        libc::SYS_setns,
+        libc::SYS_unshare,
+    ];
+    let mut refused: Rules = others
+        .chain(&more)
+        .map(|&call| (call, Vec::new()))
+        .collect();
+    let is = |request: u64| {
+        SeccompCondition::new(1, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, request)
+            .and_then(|condition| SeccompRule::new(vec![condition]))
+    };
+    refused.insert(libc::SYS_ioctl, vec![is(TIOCSTI)?, is(TIOCLINUX)?]);
+    let refuse = SeccompAction::Errno(libc::EPERM.unsigned_abs());
+    let filter = SeccompFilter::new(refused, SeccompAction::Allow, refuse, machine)?;
+    Ok(filter.try_into()?)
+}
+
+/// Installs filters in the calling thread. Returns false if there is no seccomp.
+fn install(programs: &[BpfProgram]) -> io::Result<bool> {
+    for program in programs {
         let instructions = program.iter().map(|one| libc::sock_filter {
             code: one.code,
             jt: one.jt,
@@ -116,8 +166,14 @@ fn allowed(sandbox: &Sandbox) -> Result<Rules, seccompiler::BackendError> {
     for call in [libc::SYS_kill, libc::SYS_tgkill] {
         allowed.insert(call, vec![first_is(std::process::id())?]);
     }
+    if let Some(rules) = allowed.get_mut(&libc::SYS_fcntl) {
+        rules.push(second_is_none_of(&SIGNALLING)?);
+    }
     if let Some(rules) = allowed.get_mut(&libc::SYS_ioctl) {
-        rules.push(types_nothing()?);
+        rules.push(second_is_none_of(&TYPING_OR_SIGNALLING)?);
+    }
+    if let Some(rules) = allowed.get_mut(&libc::SYS_socketpair) {
+        rules.push(is_stream()?);
     }
     if let Some(rules) = allowed.get_mut(&libc::SYS_socket) {
         // Landlock does not restrict connections to sockets of this host, over which services that run as root take commands.
@@ -162,11 +218,21 @@ fn to_read() -> Result<SeccompRule, seccompiler::BackendError> {
     SeccompRule::new(vec![condition])
 }
 
-/// The request, which is the second argument, does not put text into the input of a terminal, where a shell would run it.
-fn types_nothing() -> Result<SeccompRule, seccompiler::BackendError> {
+/// The second argument is none of `values`.
+fn second_is_none_of(values: &[u64]) -> Result<SeccompRule, seccompiler::BackendError> {
     let other =
-        |request: u64| SeccompCondition::new(1, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, request);
-    SeccompRule::new(vec![other(TIOCSTI)?, other(TIOCLINUX)?])
+        |&value: &u64| SeccompCondition::new(1, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, value);
+    SeccompRule::new(values.iter().map(other).collect::<Result<_, _>>()?)
+}
+
+/// The type, which is the second argument, is a stream. A datagram socket of a pair could send to every socket of this host.
+fn is_stream() -> Result<SeccompRule, seccompiler::BackendError> {
+    /// `SOCK_TYPE_MASK` in include/linux/net.h.
+    const TYPE: u64 = 0xf;
+    let (of_type, stream) = (SeccompCmpOp::MaskedEq(TYPE), libc::SOCK_STREAM);
+    let stream = u64::from(stream.unsigned_abs());
+    let condition = SeccompCondition::new(1, SeccompCmpArgLen::Dword, of_type, stream)?;
+    SeccompRule::new(vec![condition])
 }
 
 /// The first argument is `value`.

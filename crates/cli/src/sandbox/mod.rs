@@ -272,7 +272,8 @@ impl Sandbox {
 }
 
 /// Starts another program that parses packets. It gets no capabilities, also not those that root gets by starting a program, and
-/// unless `--no-sandbox` is given it writes no files and connects to no TCP port, as far as the kernel has Landlock.
+/// unless `--no-sandbox` is given it writes no files, opens no sockets and types nothing into a terminal, as far as the kernel has
+/// Landlock and seccomp.
 ///
 /// This thread stays as it is.
 pub fn start_parser(command: &mut Command, args: SandboxArgs) -> io::Result<Child> {
@@ -281,6 +282,7 @@ pub fn start_parser(command: &mut Command, args: SandboxArgs) -> io::Result<Chil
         set_no_new_privs(true)?;
         if !args.no_sandbox {
             files::only_read()?;
+            filters::restrict_parser()?;
         }
         command.spawn()
     };

@@ -157,6 +157,10 @@ fn control_characters_of_names_do_not_reach_the_terminal() {
             0,
             format!("count -i {name} -i lo --interval 10ms --duration 10ms"),
         ),
+        (
+            0,
+            format!("count -i {name} --by stamp --interval 10ms --duration 10ms"),
+        ),
         (0, format!("flows -i {name} --duration 1ms")),
         (0, format!("latency -i {name} --duration 1ms")),
         (1, format!("index {folder}/{name}-1 {folder}/{name}-2")),

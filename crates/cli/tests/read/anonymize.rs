@@ -8,7 +8,7 @@ use std::process::Stdio;
 
 use tapline::read::{AnonymizationKey, Anonymizer};
 
-use crate::support::blocks::lines;
+use crate::support::blocks::{Build, lines};
 use crate::support::files::{capture, known_corpus};
 use crate::support::run::{events, printed, run, run_with};
 use crate::support::{assert_refused, text, tool};
@@ -309,4 +309,51 @@ fn a_random_key_differs_and_wrong_keys_are_refused() {
     // Also of what comes through a pipe.
     let packets = std::fs::read(&original).expect("packets");
     run_with(&packets, &format!("read -q -w {copy} --anonymize -")).exit(0);
+}
+
+/// A byte of text that a copy must not have.
+const HIDDEN: u8 = 0xab;
+
+#[test]
+fn text_hides_neither_in_numbers_nor_in_padding() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = |name: &str| text(&folder.path().join(name));
+    for is_big in [false, true] {
+        let bytes = Vec::new();
+        let mut file_of = Build { is_big, bytes };
+        let hidden = |code| (code, vec![HIDDEN; 40]);
+        let magic = [0x1a2b_3c4d, u32::MAX, u32::MAX].map(|word| file_of.u32(word));
+        let versions = [1, 0].map(|number| file_of.u16(number)).concat();
+        let [magic, low, high] = magic;
+        file_of.block(0x0a0d_0d0a, &[magic, versions, low, high], &[]);
+        // Ethernet, with a frame check sequence of 4 bytes.
+        let mut fixed = [1, 0].map(|number| file_of.u16(number)).to_vec();
+        fixed.push(file_of.u32(0));
+        fixed.extend([13, 1].map(|number| file_of.u16(number)));
+        fixed.push(vec![4, HIDDEN, HIDDEN, HIDDEN]);
+        file_of.block(1, &fixed, &[8, 9, 10, 13, 14].map(hidden));
+        // A packet of 14 bytes.
+        let mut fixed = [0, 0, 1, 14, 14].map(|word| file_of.u32(word)).to_vec();
+        fixed.push(vec![0; 14]);
+        let flags = (2, file_of.u32(1));
+        file_of.block(6, &fixed, &[hidden(2), flags, hidden(4), hidden(6)]);
+        let fixed = [0, 0, 2].map(|word| file_of.u32(word));
+        file_of.block(5, &fixed, &[2, 4, 5, 6, 7, 8].map(hidden));
+        let [input, copy] = ["in.pcapng", "out.pcapng"].map(file);
+        std::fs::write(&input, &file_of.bytes).expect("written");
+        printed(&format!("read -q -w {copy} --anonymize {input}"));
+        let copied = std::fs::read(&copy).expect("the copy");
+        assert!(!copied.contains(&HIDDEN), "{copied:x?}");
+        let code = |option: &String| option.split(' ').next().expect("a code").to_owned();
+        let kept: Vec<_> = lines(&copy)
+            .iter()
+            .map(|line| (line.what, line.options.iter().map(code).collect::<Vec<_>>()))
+            .filter(|(_, codes)| !codes.is_empty())
+            .collect();
+        let expected = [("interface", "13"), ("packet", "2")];
+        assert_eq!(
+            kept,
+            expected.map(|(what, code)| (what, vec![code.to_owned()]))
+        );
+    }
 }

@@ -117,6 +117,7 @@ fn an_attacker_opens_no_other_files_and_connects_to_nobody() {
     fails("call bpf");
     fails("call ioctl-tiocsti");
     fails("call tgkill-another");
+    fails("call fcntl-setown");
 }
 
 /// Services that run as root take commands over such sockets. Only `ctl` needs one, to reach a capture.
@@ -131,6 +132,14 @@ fn an_attacker_opens_no_socket_of_this_host() {
         let is_refused = got.contains(&format!("code: {refusal},"));
         assert!(
             status.code().is_some() && is_refused,
+            "{line}: {status} {got}"
+        );
+    }
+    // A datagram socket of a pair could send to all of them.
+    let refusal = format!("code: {},", libc::ENOSYS);
+    for (line, status, got) in taken_over("call socketpair-datagram", "") {
+        assert!(
+            status.code().is_some() && got.contains(&refusal),
             "{line}: {status} {got}"
         );
     }

@@ -128,12 +128,15 @@ pub fn has_restricted_itself(log: &Path) -> bool {
     let log = fs::read(log).unwrap_or_default();
     let log = String::from_utf8_lossy(&log);
     let lines: Vec<_> = log.lines().filter_map(Line::parse).collect();
-    let beside: HashSet<_> = THREADS
-        .iter()
-        .flat_map(|list| named(&lines, list.name))
-        .collect();
+    let beside = beside(&lines);
     let mut lines = lines.iter();
     lines.any(|line| line.text.starts_with("seccomp(") && !beside.contains(&line.thread))
+}
+
+/// The threads with lists of their own, and those that start tshark.
+fn beside(lines: &[Line<'_>]) -> HashSet<u32> {
+    let names = THREADS.iter().map(|list| list.name).chain(["start"]);
+    names.flat_map(|name| named(lines, name)).collect()
 }
 
 /// The threads with this name.
@@ -172,10 +175,7 @@ fn restricted(log: &str, of: Option<&str>) -> Calls {
     let lines: Vec<_> = log.lines().filter_map(Line::parse).collect();
     let chosen: HashSet<_> = match of {
         Some(name) => named(&lines, name),
-        None => THREADS
-            .iter()
-            .flat_map(|list| named(&lines, list.name))
-            .collect(),
+        None => beside(&lines),
     };
     let others = other_programs(&lines);
     let restricts = |line: &&Line<'_>| {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::num::{NonZeroU64, NonZeroUsize};
 
-use store::block::{self, Block, ByteOrder, COMMENT, Options, kind};
+use store::block::{self, Block, ByteOrder, COMMENT, Options, RawOption, kind};
 use store::model::{Interface, LinkType, Packet, Section, Statistics};
 use store::read::Header;
 
@@ -68,11 +68,11 @@ impl Edits {
             && self.anonymize.is_none()
     }
 
-    /// Whether a copy keeps an option of the type `block`.
-    fn keeps(&self, block: u32, code: u16) -> bool {
+    /// Whether a copy keeps an option of a block of the type `block`.
+    fn keeps(&self, block: u32, option: &RawOption<'_>) -> bool {
         match self.anonymize {
-            Some(_) => keeps_option(block, code),
-            None => code != COMMENT || !self.strips_comments,
+            Some(_) => keeps_option(block, option.code, option.value.len()),
+            None => option.code != COMMENT || !self.strips_comments,
         }
     }
 
@@ -86,9 +86,15 @@ impl Edits {
     ) -> Options<'a> {
         scratch.clear();
         for option in options {
-            if self.keeps(block, option.code) {
+            if self.keeps(block, &option) {
                 let bytes = option.bytes;
                 Options { bytes, ..options }.append_to(block, scratch);
+                if self.anonymize.is_some() {
+                    // Programs may leave anything in the padding.
+                    let padding = bytes.len() - 4 - option.value.len();
+                    let end = scratch.len();
+                    scratch[end - padding..].fill(0);
+                }
             }
         }
         for comment in comments {

@@ -150,7 +150,7 @@ pub fn address(targets: &Targets, target: u32) -> Option<String> {
         let name = any.and_then(|any| index_to_name(any, index));
         // A String takes whatever is written to it.
         let _ = match name {
-            Ok(name) => write!(text, "%{name}"),
+            Ok(name) => write!(text, "%{}", printable(&name)),
             Err(_) => write!(text, "%{index}"),
         };
     }

@@ -54,15 +54,17 @@ impl Anonymizer {
     }
 }
 
-/// Whether an anonymized copy keeps this option of a block: only those without addresses and text. The name of an
+/// Whether an anonymized copy keeps this option of a block, with a value of `length` bytes: only numbers. The name of an
 /// interface stays.
-pub(super) fn keeps_option(block: u32, code: u16) -> bool {
-    match block {
-        // Name, speed, units of time, length of the frame check sequence.
-        kind::INTERFACE => matches!(code, 2 | 8 | 9 | 10 | 13 | 14),
-        // Flags, drops, queue.
-        kind::PACKET => matches!(code, 2 | 4 | 6),
-        kind::STATISTICS => matches!(code, 2..=8),
+pub(super) fn keeps_option(block: u32, code: u16, length: usize) -> bool {
+    match (block, code) {
+        (kind::INTERFACE, 2) => true,
+        // Units of time, length of the frame check sequence.
+        (kind::INTERFACE, 9 | 13) => length == 1,
+        // Time zone; flags, queue.
+        (kind::INTERFACE, 10) | (kind::PACKET, 2 | 6) => length == 4,
+        // Speed, offset of times; drops; times and counters.
+        (kind::INTERFACE, 8 | 14) | (kind::PACKET, 4) | (kind::STATISTICS, 2..=8) => length == 8,
         _ => false,
     }
 }
