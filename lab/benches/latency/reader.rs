@@ -156,21 +156,23 @@ pub fn run<T>(
     let (ready, is_ready) = channel::<End>();
     thread::scope(|scope| {
         let read = scope.spawn(|| {
-            rig.receiver.run(|| {
-                pin_to_cpu(READER_CPU).expect("the reader's CPU");
-                match &reader.how {
-                    How::V2Poll => poll_loop(rig, stall, &ready),
-                    How::Libpcap { immediate } => peer::libpcap(rig, *immediate, stall, &ready),
-                    How::Program(name, arguments, _) => peer::process(rig, name, arguments, &ready),
-                    How::Tapline(backend, delivery, snaplen) => {
-                        let options = CaptureOptions::default()
-                            .links(vec![rig.interface()])
-                            .backend(*backend)
-                            .delivery(*delivery)
-                            .snaplen(*snaplen)
-                            .buffer_bytes(RING_BYTES);
-                        tapline(options, stall, &ready)
-                    }
+            pin_to_cpu(READER_CPU).expect("the reader's CPU");
+            // Not in the namespace's thread: it blocks signals, and programs would inherit that.
+            if let How::Program(name, arguments, _) = &reader.how {
+                return peer::process(rig, name, arguments, &ready);
+            }
+            rig.receiver.run(|| match &reader.how {
+                How::V2Poll => poll_loop(rig, stall, &ready),
+                How::Libpcap { immediate } => peer::libpcap(rig, *immediate, stall, &ready),
+                How::Program(..) => unreachable!("it was started above"),
+                How::Tapline(backend, delivery, snaplen) => {
+                    let options = CaptureOptions::default()
+                        .links(vec![rig.interface()])
+                        .backend(*backend)
+                        .delivery(*delivery)
+                        .snaplen(*snaplen)
+                        .buffer_bytes(RING_BYTES);
+                    tapline(options, stall, &ready)
                 }
             })
         });

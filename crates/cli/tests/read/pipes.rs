@@ -6,7 +6,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use lab::wait;
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::support::files::{capture, column, count, count_by_tcpdump, pcap};
+use crate::support::files::{capture, count, count_by_tcpdump, pcap};
 use crate::support::run::{command, run, run_with, spawn};
 use crate::support::{text, tool_bytes};
 
