@@ -69,7 +69,10 @@ fn each_file_of_a_rotation_is_whole_and_ends_with_the_account_so_far() {
         assert_eq!(paths.len(), 4);
         assert_eq!(consumer.files().len(), 4);
         let all = concatenated(&paths);
-        assert_eq!(numbers_by_tshark(all.path()), Vec::from_iter(0..1000_u32));
+        assert_eq!(
+            numbers_by_tshark(all.path()),
+            (0..1000_u32).collect::<Vec<_>>()
+        );
         for (part, path) in (0..).zip(&paths) {
             let expected: Vec<u32> = (part * 300..1000.min(part * 300 + 300)).collect();
             assert_eq!(packet_count(path), expected.len() as u64);
