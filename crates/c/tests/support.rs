@@ -273,7 +273,7 @@ pub fn sanitized(source: &str) -> Checked {
     once::build(&checked, || {
         let mut command = Command::new(compiler);
         command.arg(standard).args(level).args(WARNINGS);
-        command.arg("-I").arg(room().join("include"));
+        command.arg("-pthread").arg("-I").arg(room().join("include"));
         succeed(command.arg(room().join(source)));
     });
     Checker::Sanitizers.program(source, &[])
