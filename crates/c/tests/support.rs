@@ -272,8 +272,8 @@ pub fn sanitized(source: &str) -> Checked {
     let checked = built().join(compiler).join(source);
     once::build(&checked, || {
         let mut command = Command::new(compiler);
-        command.arg(standard).args(level).args(WARNINGS);
-        command.arg("-pthread").arg("-I").arg(room().join("include"));
+        command.args([standard, "-pthread"]).args(level);
+        command.args(WARNINGS).arg("-I").arg(room().join("include"));
         succeed(command.arg(room().join(source)));
     });
     Checker::Sanitizers.program(source, &[])
