@@ -263,7 +263,7 @@ impl Checker {
 #[track_caller]
 pub fn sanitized(source: &str) -> Checked {
     let (compiler, standard) = gcc(source);
-    // Optimised, GCC reports more of C, and takes no longer.
+    // With optimisation, GCC finds more mistakes in C, in the same time.
     let level: &[&str] = match compiler {
         "gcc" => &["-O2", "-S", "-o", "/dev/null"],
         _ => &["-fsyntax-only"],

@@ -24,9 +24,9 @@ pub fn is_single_threaded() -> bool {
 /// Runs `body`, which does not panic. A cancellation of this thread waits until it has returned: it must not unwind frames
 /// of Rust code that have destructors or catch panics.
 ///
-/// A program with one thread that cancels itself before or in a call is not protected everywhere: glibc before 2.36 leaves
-/// the flag set then, and later versions clear the C library's variable, which is not the one that a program with a copy of it
-/// reads (`__pthread_cancel`, nptl/pthread_cancel.c). The process then ends with SIGABRT if `body` reaches a cancellation point.
+/// Not protected is a process with one thread that cancels itself: `__libc_single_threaded` may then stay set. glibc before 2.36
+/// does not clear it, and later versions do not clear the copy that a program may have of it (`__pthread_cancel`,
+/// nptl/pthread_cancel.c). The process ends with SIGABRT if `body` reaches a cancellation point.
 #[inline]
 pub fn without_cancellation<R>(body: impl FnOnce() -> R) -> R {
     // No other thread is there to cancel this one. Two atomic instructions would cost as much as writing a short packet.

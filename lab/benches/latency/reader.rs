@@ -157,7 +157,7 @@ pub fn run<T>(
     thread::scope(|scope| {
         let read = scope.spawn(|| {
             pin_to_cpu(READER_CPU).expect("the reader's CPU");
-            // Not in the namespace's thread: it blocks signals, and programs would inherit that.
+            // The namespace's thread blocks signals, and a program that it starts would inherit that: SIGINT would not end it.
             if let How::Program(name, arguments, _) = &reader.how {
                 return peer::process(rig, name, arguments, &ready);
             }

@@ -89,13 +89,13 @@ impl Reconnector {
         })
     }
 
-    /// Asks for a connection.
+    /// Requests a connection.
     pub fn request(&self) {
         // The thread ends only with this value.
         let _ = self.requests.send(());
     }
 
-    /// The connection that was asked for, once it is there.
+    /// Returns the requested connection if it has been made.
     pub fn connected(&self) -> Option<TcpStream> {
         self.connections.try_recv().ok()
     }
@@ -109,7 +109,7 @@ fn serve(to: SocketAddr, requested: &Receiver<()>, connected: &Sender<TcpStream>
             pause = Duration::ZERO;
         }
         let stream = loop {
-            // Nothing is requested meanwhile. The end of the job ends the pause.
+            // There is no further request before this connection is delivered. The end of the job ends the pause.
             if requested.recv_timeout(pause) == Err(RecvTimeoutError::Disconnected) {
                 return;
             }

@@ -111,13 +111,13 @@ impl HandoverGroup {
     /// Ends the flow into the newest ring, which no other one is to replace. It then lends the packets of its last V3 block without
     /// waiting for a block timer of more than 50 ms. Needs no privilege.
     ///
-    /// With such a timer, waits twice for all CPUs, about ten milliseconds each time: for packets that are on their way, and until no
-    /// CPU is putting a packet into the ring. Otherwise it does nothing:
-    /// call [`PacketRing::stop`].
+    /// With such a timer, it waits twice until every CPU has passed a quiescent state, about ten milliseconds each time: for packets
+    /// in NAPI polls and in GRO, and for packets that are being put into the ring. With a shorter timer it does nothing; call
+    /// [`PacketRing::stop`].
     pub fn put_to_rest(&self) {
         if let Some(spare) = &self.spare {
             let ring = (self.socket.as_fd(), &*self.is_at_rest);
-            setup::finish_after_others(&[ring], spare.as_fd());
+            setup::finish_after_in_flight(&[ring], spare.as_fd());
         }
     }
 

@@ -171,11 +171,14 @@ pub(crate) fn finish(
     Ok(())
 }
 
-/// As [`finish`], for rings whose packets go elsewhere from now on, for example to an XDP program that was attached. Packets that are
-/// already on their way to the stack, in a NAPI poll or in GRO, still get into the rings.
+/// Waits for packets that are in a NAPI poll or in GRO, which still get into the rings, and then does what [`finish`] does. For
+/// rings that leave while packets arrive, for example because an XDP program takes over.
 ///
 /// If it fails, the timers of the blocks hand the packets over.
-pub(crate) fn finish_after_others(rings: &[(BorrowedFd<'_>, &AtomicBool)], spare: BorrowedFd<'_>) {
+pub(crate) fn finish_after_in_flight(
+    rings: &[(BorrowedFd<'_>, &AtomicBool)],
+    spare: BorrowedFd<'_>,
+) {
     let _ = wait_for_cpus(spare).and_then(|()| finish(rings, spare));
 }
 

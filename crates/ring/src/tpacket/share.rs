@@ -225,7 +225,7 @@ impl RingShare {
         let sockets: Vec<_> = sockets
             .map(|member| (member.socket.as_fd(), &*member.is_at_rest))
             .collect();
-        setup::finish_after_others(&sockets, spare.as_fd());
+        setup::finish_after_in_flight(&sockets, spare.as_fd());
     }
 
     fn members(&self) -> MutexGuard<'_, Members> {

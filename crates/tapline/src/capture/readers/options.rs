@@ -329,13 +329,13 @@ pub fn pin(cpu: usize) {
     let _ = sched_setaffinity(None, &only);
 }
 
-/// Does `work` on `cpu` only, and lets the calling thread run again where it did before.
+/// Does `work` on `cpu`, and then lets the calling thread run on the same CPUs as before.
 pub fn on_cpu<T>(cpu: usize, work: impl FnOnce() -> T) -> T {
     let before = sched_getaffinity(None);
     pin(cpu);
     let done = work();
     if let Ok(before) = before {
-        // Those of its CPUs that were taken from the process meanwhile are left out.
+        // The kernel ignores CPUs that the process may no longer use.
         let _ = sched_setaffinity(None, &before);
     }
     done

@@ -153,7 +153,7 @@ mod tests {
         assert!(!outage.is_held());
     }
 
-    /// Meanwhile the kernel is asked for the gateway, unless the interface is down.
+    /// The gateway is resolved during the wait, unless the interface is down.
     #[test]
     fn a_sweep_waits_for_a_gateway() {
         let mut outage = LinkOutage::new(true);

@@ -397,8 +397,8 @@ impl Neighbours {
     }
 
     /// Whether an entry is still there that was deleted. The kernel keeps one that is in use, without an error
-    /// (`neigh_remove_one`, net/core/neighbour.c). It uses one itself while it reports that nobody answers, or who does. With
-    /// the next packet to it, the kernel looks for the neighbour again: the entry is incomplete.
+    /// (`neigh_remove_one`, net/core/neighbour.c). Sending a notification about an entry is such a use. The next packet to the
+    /// neighbour starts its resolution again: the entry is then incomplete.
     fn remains(&mut self, address: IpAddr) -> bool {
         let found = self.netlink.get(&Neigh::on(self.link, address));
         let state = found.ok().and_then(|found| found.state);
@@ -420,7 +420,7 @@ impl Neighbours {
             if deletions < MAX_DELETIONS {
                 self.remaining.insert(address, deletions + 1);
             } else {
-                // A driver may use it for long. It is not deleted, and its notifications count again.
+                // A driver may use it for long. The entry stays, and its notifications count again.
                 self.note_deletion(address);
             }
         }

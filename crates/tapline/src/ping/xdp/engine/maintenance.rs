@@ -134,8 +134,7 @@ impl XdpEngine {
             return;
         }
         if !self.pass.is_due {
-            // The kernel is asked for a new gateway during the wait. If none answers, the wait ends after a minute, however
-            // often routes change.
+            // A new gateway is resolved during the wait. Changes of routes do not make the wait longer than a minute.
             let waits_for_gateway = self.link.outage.lacks_gateway() && self.hops.lacks_gateway();
             let reaches_some = !self.hops.is_empty() && !waits_for_gateway;
             self.link.outage.routes_known(reaches_some, now_ns);
