@@ -829,25 +829,25 @@ typedef struct tapline_packet {
   uint8_t reserved[5];
 } tapline_packet;
 
-// A position in packets that are lent: `tapline_cursor_next` of tapline/cursor.h moves it. The fields are for that function.
+// A position in packets that are lent: `tapline_cursor_next` of tapline/cursor.h moves it. The fields are for that function,
+// which changes two of them for each packet.
 typedef struct tapline_cursor {
-  // Packets to come.
-  size_t left;
-  // The next packet, if they are in an array; null if they lie in a ring.
-  const struct tapline_packet *array;
+  // In the upper 20 bits the number of packets to come. In the lower 44 the length on the wire of the packets of the ring
+  // that the cursor has passed.
+  uint64_t progress;
   // The kernel's header of the next packet in the ring: a `struct tpacket3_hdr` in a block, a `struct tpacket2_hdr` in a
   // frame.
   const uint8_t *frame;
-  // Bytes from there to the end of the block; 0 with frames.
-  size_t room;
-  // Length on the wire of the packets of the ring that the cursor has passed.
-  uint64_t wire_bytes;
+  // The end of the block; null with frames.
+  const uint8_t *end;
+  // The next packet, if they are in an array; null if they lie in a ring.
+  const struct tapline_packet *array;
+  // Bytes from a frame to the next; 0 in a block.
+  size_t frame_bytes;
   // Maximum captured bytes of a packet in the ring.
   uint32_t snaplen;
   // Interface of the packets in the ring.
   uint32_t interface;
-  // Bytes from a frame to the next; 0 in a block.
-  size_t frame_bytes;
 } tapline_cursor;
 
 // An interface of a capture or a file. Its packets name it by position.

@@ -8,40 +8,55 @@ use tapline::capture::{Capture, Frames};
 
 use crate::packet::tapline_packet;
 
-/// A position in packets that are lent: `tapline_cursor_next` of tapline/cursor.h moves it. The fields are for that function.
+/// A position in packets that are lent: `tapline_cursor_next` of tapline/cursor.h moves it. The fields are for that function,
+/// which changes two of them for each packet.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct tapline_cursor {
-    /// Packets to come.
-    pub left: usize,
-    /// The next packet, if they are in an array; null if they lie in a ring.
-    pub array: *const tapline_packet,
+    /// In the upper 20 bits the number of packets to come. In the lower 44 the length on the wire of the packets of the ring
+    /// that the cursor has passed.
+    pub progress: u64,
     /// The kernel's header of the next packet in the ring: a `struct tpacket3_hdr` in a block, a `struct tpacket2_hdr` in a
     /// frame.
     pub frame: *const u8,
-    /// Bytes from there to the end of the block; 0 with frames.
-    pub room: usize,
-    /// Length on the wire of the packets of the ring that the cursor has passed.
-    pub wire_bytes: u64,
+    /// The end of the block; null with frames.
+    pub end: *const u8,
+    /// The next packet, if they are in an array; null if they lie in a ring.
+    pub array: *const tapline_packet,
+    /// Bytes from a frame to the next; 0 in a block.
+    pub frame_bytes: usize,
     /// Maximum captured bytes of a packet in the ring.
     pub snaplen: u32,
     /// Interface of the packets in the ring.
     pub interface: u32,
-    /// Bytes from a frame to the next; 0 in a block.
-    pub frame_bytes: usize,
 }
+
+/// What a packet to come adds to `progress`. Lengths stay below it: 2^20 packets have less than 2^24 bytes each.
+const PACKET: u64 = 1 << 44;
+
+/// The largest number of packets that `progress` has room for.
+const MAX_PACKETS: u32 = (1 << 20) - 1;
 
 impl tapline_cursor {
     const EMPTY: Self = Self {
-        left: 0,
-        array: ptr::null(),
+        progress: 0,
         frame: ptr::null(),
-        room: 0,
-        wire_bytes: 0,
+        end: ptr::null(),
+        array: ptr::null(),
+        frame_bytes: 0,
         snaplen: 0,
         interface: 0,
-        frame_bytes: 0,
     };
+
+    /// Packets to come: at most [`MAX_PACKETS`].
+    fn left(&self) -> u32 {
+        (self.progress / PACKET) as u32
+    }
+
+    /// Length on the wire of the packets of a ring that it has passed.
+    fn wire_bytes(&self) -> u64 {
+        self.progress % PACKET
+    }
 }
 
 /// The cursor of a capture, and what it was set to.
@@ -86,46 +101,45 @@ impl Cursor {
         let cursor = std::mem::replace(self.place.get_mut(), tapline_cursor::EMPTY);
         match std::mem::replace(&mut self.lent, Lent::Nothing) {
             Lent::Nothing => Untaken::None,
-            Lent::Array(lent) => Untaken::Array(cursor.left.min(lent)),
+            Lent::Array(lent) => Untaken::Array(lent.min(cursor.left() as usize)),
             Lent::Frames(frames) => {
-                let left = u32::try_from(cursor.left).unwrap_or(u32::MAX);
-                let passed = frames.packets.saturating_sub(left);
+                let passed = frames.packets.saturating_sub(cursor.left());
                 if passed == 0 {
                     return Untaken::AllFrames;
                 }
                 let bytes = cursor.frame.addr().saturating_sub(frames.first.addr());
                 let mut batch = capture.ready_batch();
-                batch.skip_frames(passed, bytes, cursor.wire_bytes);
+                batch.skip_frames(passed, bytes, cursor.wire_bytes());
                 Untaken::None
             }
         }
     }
 
-    /// Lends the packets of a block, or of frames. Those have no room, so that a program that knows only blocks leaves them to
-    /// the library.
-    pub fn lend_frames(&mut self, frames: Frames, interface: u32) -> *mut tapline_cursor {
+    /// Lends the packets of a block, or of frames. With more than [`MAX_PACKETS`], the next call lends the others.
+    pub fn lend_frames(&mut self, mut frames: Frames, interface: u32) -> *mut tapline_cursor {
+        frames.packets = frames.packets.min(MAX_PACKETS);
         self.lent = Lent::Frames(frames);
         *self.place.get_mut() = tapline_cursor {
-            left: frames.packets as usize,
+            progress: u64::from(frames.packets) * PACKET,
             frame: frames.first,
-            room: if frames.frame_bytes == 0 {
-                frames.room
+            end: if frames.frame_bytes == 0 {
+                frames.first.wrapping_add(frames.room)
             } else {
-                0
+                ptr::null()
             },
+            frame_bytes: frames.frame_bytes,
             snaplen: frames.snaplen,
             interface,
-            frame_bytes: frames.frame_bytes,
             ..tapline_cursor::EMPTY
         };
         self.place.get()
     }
 
-    /// Lends an array.
+    /// Lends an array of at most [`MAX_PACKETS`].
     pub fn lend_array(&mut self, packets: &[tapline_packet]) -> *mut tapline_cursor {
         self.lent = Lent::Array(packets.len());
         *self.place.get_mut() = tapline_cursor {
-            left: packets.len(),
+            progress: packets.len() as u64 * PACKET,
             array: packets.as_ptr(),
             ..tapline_cursor::EMPTY
         };

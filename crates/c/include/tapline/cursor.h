@@ -77,6 +77,9 @@ struct tapline_frame {
 #define TAPLINE_FRAME_CSUM_VALID (1u << 7)
 #define TAPLINE_FRAME_NOT_PLAIN (1u << 4 | 1u << 31)
 
+/* What a packet to come adds to `progress` of a cursor. */
+#define TAPLINE_CURSOR_PACKET (UINT64_C(1) << 44)
+
 /* Casts are those of C, also in C++. */
 #if defined(__cplusplus) && defined(__GNUC__)
 #pragma GCC diagnostic push
@@ -101,16 +104,16 @@ TAPLINE_INLINE void tapline_frame_prefetch(const uint8_t *frame, size_t bytes) {
 #endif
 }
 
-/* Describes a packet by fields of the kernel's header. */
-TAPLINE_INLINE void tapline_frame_packet(const tapline_cursor *cursor, uint32_t sec, uint32_t nsec, uint32_t snaplen,
-                                        uint32_t len, uint32_t status, uint16_t mac, uint8_t pkttype,
-                                        tapline_packet *packet) {
+/* Describes a packet by fields of the kernel's header at `at`. */
+TAPLINE_INLINE void tapline_frame_packet(const tapline_cursor *cursor, const uint8_t *at, uint32_t sec, uint32_t nsec,
+                                        uint32_t snaplen, uint32_t len, uint32_t status, uint16_t mac,
+                                        uint8_t pkttype, tapline_packet *packet) {
     /* By pkttype: host, broadcast, multicast, another host, and outgoing. Others are to this host. */
     static const uint8_t receptions[8] = {TAPLINE_RECEPTION_UNICAST,     TAPLINE_RECEPTION_BROADCAST,
                                           TAPLINE_RECEPTION_MULTICAST,   TAPLINE_RECEPTION_PROMISCUOUS,
                                           TAPLINE_RECEPTION_UNKNOWN,     TAPLINE_RECEPTION_UNICAST,
                                           TAPLINE_RECEPTION_UNICAST,     TAPLINE_RECEPTION_UNICAST};
-    packet->data = cursor->frame + mac;
+    packet->data = at + mac;
     packet->time_ns = sec * (uint64_t)1000000000 + nsec;
     packet->captured_len = snaplen < cursor->snaplen ? snaplen : cursor->snaplen;
     packet->len = len;
@@ -145,62 +148,67 @@ TAPLINE_INLINE void tapline_packet_copy(const tapline_packet *from, tapline_pack
 }
 
 /* As tapline_cursor_next, with frames: as many whole ones follow as packets are left. */
-TAPLINE_INLINE bool tapline_cursor_next_frame(tapline_cursor *cursor, tapline_packet *packet) {
-    const struct tapline_frame *frame = (const struct tapline_frame *)(const void *)cursor->frame;
+TAPLINE_INLINE bool tapline_cursor_next_frame(tapline_cursor *cursor, uint64_t progress, tapline_packet *packet) {
+    const uint8_t *const at = cursor->frame;
+    const struct tapline_frame *frame = (const struct tapline_frame *)(const void *)at;
     const size_t frame_bytes = cursor->frame_bytes;
     const size_t start = frame->mac;
     if ((frame->status & TAPLINE_FRAME_NOT_PLAIN) != 0 || start < sizeof *frame ||
         start + frame->snaplen > frame_bytes) {
         return false;
     }
-    tapline_frame_packet(cursor, frame->sec, frame->nsec, frame->snaplen, frame->len, frame->status, frame->mac,
+    cursor->frame = at + frame_bytes;
+    cursor->progress = progress + frame->len - TAPLINE_CURSOR_PACKET;
+    tapline_frame_packet(cursor, at, frame->sec, frame->nsec, frame->snaplen, frame->len, frame->status, frame->mac,
                          frame->address.pkttype, packet);
-    cursor->frame += frame_bytes;
-    cursor->wire_bytes += frame->len;
-    cursor->left--;
     return true;
 }
 
-/* As tapline_cursor_next, in a block. */
-TAPLINE_INLINE bool tapline_cursor_next_in_block(tapline_cursor *cursor, tapline_packet *packet) {
-    const struct tapline_block_frame *frame = (const struct tapline_block_frame *)(const void *)cursor->frame;
-    const size_t room = cursor->room;
+/* As tapline_cursor_next, in a block that has `room` bytes from here on. */
+TAPLINE_INLINE bool tapline_cursor_next_in_block(tapline_cursor *cursor, uint64_t progress, size_t room,
+                                                 tapline_packet *packet) {
+    const uint8_t *const at = cursor->frame;
+    const struct tapline_block_frame *frame = (const struct tapline_block_frame *)(const void *)at;
     const size_t start = frame->mac;
     const size_t end = start + frame->snaplen;
     /* The last packet of a block has no successor, and 0 here. */
     const size_t step = frame->next_offset;
     if ((frame->status & TAPLINE_FRAME_NOT_PLAIN) != 0 || start < sizeof *frame || end > room || step > room ||
-        step % 8 != 0 || (step < end && cursor->left > 1)) {
+        step % 8 != 0 || (step < end && progress >= 2 * TAPLINE_CURSOR_PACKET)) {
         return false;
     }
-    tapline_frame_prefetch(cursor->frame, step);
-    tapline_frame_packet(cursor, frame->sec, frame->nsec, frame->snaplen, frame->len, frame->status, frame->mac,
+    tapline_frame_prefetch(at, step);
+    cursor->frame = at + step;
+    cursor->progress = progress + frame->len - TAPLINE_CURSOR_PACKET;
+    tapline_frame_packet(cursor, at, frame->sec, frame->nsec, frame->snaplen, frame->len, frame->status, frame->mac,
                          frame->address.pkttype, packet);
-    cursor->frame += step;
-    cursor->room = room - step;
-    cursor->wire_bytes += frame->len;
-    cursor->left--;
     return true;
 }
 
 /* Takes the next packet. False if there is none, or if the library has to prepare it: then
  * tapline_capture_next_packets lends the rest. The packet's bytes are valid until that call. */
 TAPLINE_INLINE bool tapline_cursor_next(tapline_cursor *cursor, tapline_packet *packet) {
-    if (cursor == NULL || packet == NULL || cursor->left == 0) {
+    if (cursor == NULL || packet == NULL) {
         return false;
     }
-    if (cursor->room >= sizeof(struct tapline_block_frame)) {
-        return tapline_cursor_next_in_block(cursor, packet);
+    const uint64_t progress = cursor->progress;
+    if (progress < TAPLINE_CURSOR_PACKET) {
+        return false;
+    }
+    /* Negative with frames. */
+    const intptr_t room = (intptr_t)cursor->end - (intptr_t)cursor->frame;
+    if (room >= (intptr_t)sizeof(struct tapline_block_frame)) {
+        return tapline_cursor_next_in_block(cursor, progress, (size_t)room, packet);
     }
     if (cursor->frame_bytes != 0) {
-        return tapline_cursor_next_frame(cursor, packet);
+        return tapline_cursor_next_frame(cursor, progress, packet);
     }
     if (cursor->array == NULL) {
         return false;
     }
     tapline_packet_copy(cursor->array, packet);
     cursor->array++;
-    cursor->left--;
+    cursor->progress = progress - TAPLINE_CURSOR_PACKET;
     return true;
 }
 

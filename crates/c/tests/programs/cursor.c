@@ -89,11 +89,13 @@ static uint8_t *frames(void) {
 }
 
 static tapline_cursor at(const uint8_t *bytes, size_t room) {
-    return (tapline_cursor){.left = PACKETS, .frame = bytes, .room = room, .snaplen = 50, .interface = 3};
+    return (tapline_cursor){
+        .progress = PACKETS * TAPLINE_CURSOR_PACKET, .frame = bytes, .end = bytes + room, .snaplen = 50, .interface = 3};
 }
 
 static tapline_cursor at_frames(const uint8_t *bytes, size_t frame_bytes) {
     tapline_cursor cursor = at(bytes, 0);
+    cursor.end = NULL;
     cursor.frame_bytes = frame_bytes;
     return cursor;
 }
@@ -132,7 +134,7 @@ static void are_described(tapline_cursor cursor) {
         CHECK(packet.drops_before == 0 && packet.direction == TAPLINE_DIRECTION_IN);
         CHECK(packet.reception == receptions[number] && packet.checksum == TAPLINE_CHECKSUM_UNKNOWN);
         CHECK(packet.reserved[0] == 0 && packet.reserved[4] == 0);
-        CHECK(cursor.wire_bytes == 70 * (number + 1) && cursor.left == PACKETS - 1 - number);
+        CHECK(cursor.progress == (PACKETS - 1 - number) * TAPLINE_CURSOR_PACKET + 70 * (number + 1));
     }
 }
 
@@ -150,7 +152,7 @@ static void writes(const char *path) {
     cursor = at(bytes, STEP * PACKETS);
     cursor.interface = 0;
     OK(tapline_writer_write_packets(writer, &cursor, &error));
-    CHECK(cursor.left == 2 && cursor.wire_bytes == 140);
+    CHECK(cursor.progress == 2 * TAPLINE_CURSOR_PACKET + 140);
     free(bytes);
     static const uint8_t data[60];
     static tapline_packet packets[200];
@@ -158,9 +160,9 @@ static void writes(const char *path) {
     for (size_t place = 0; place < count; place++) {
         packets[place] = (tapline_packet){.data = data, .captured_len = 60, .len = 60, .queue = TAPLINE_NO_QUEUE};
     }
-    cursor = (tapline_cursor){.left = count, .array = packets};
+    cursor = (tapline_cursor){.progress = count * TAPLINE_CURSOR_PACKET, .array = packets};
     OK(tapline_writer_write_packets(writer, &cursor, &error));
-    CHECK(cursor.left == 0);
+    CHECK(cursor.progress == 0);
     OK(tapline_writer_write_packets(writer, &cursor, &error));
     OK(tapline_writer_write_packets(writer, NULL, &error));
     uint64_t written = 0;

@@ -125,10 +125,12 @@ static void handles(const char *name) {
     OK(tapline_capture_next_packets(capture, 0, &cursor, &error));
     CHECK(cursor != NULL && !tapline_cursor_next(cursor, NULL) && !tapline_cursor_next(NULL, &taken));
     /* Whatever a program writes into the cursor stays within the ring. */
-    cursor->left = SIZE_MAX;
-    cursor->frame = (const uint8_t *)&taken;
-    cursor->wire_bytes = UINT64_MAX;
-    OK(tapline_capture_next_packets(capture, 0, &cursor, &error));
+    static const uint64_t wrong[] = {UINT64_MAX, TAPLINE_CURSOR_PACKET - 1};
+    for (size_t at = 0; at < sizeof wrong / sizeof wrong[0]; at++) {
+        cursor->progress = wrong[at];
+        cursor->frame = (const uint8_t *)&taken;
+        OK(tapline_capture_next_packets(capture, 0, &cursor, &error));
+    }
     FAILS(TAPLINE_STATUS_SYNTAX, "prot", tapline_capture_set_filter(capture, "udp prot 53", &error));
     FAILS(TAPLINE_STATUS_INVALID_ARGUMENT, "not UTF-8", tapline_capture_set_filter(capture, "\xff", &error));
     OK(tapline_capture_set_filter(capture, NULL, &error));

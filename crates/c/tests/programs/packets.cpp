@@ -63,21 +63,22 @@ int main()
         array[at].len = 100 + at;
     }
     tapline_cursor cursor = {};
-    cursor.left = 7;
+    cursor.progress = 7 * TAPLINE_CURSOR_PACKET;
     cursor.array = array;
     const tapline::packets packets(&cursor);
+    const auto left = [&cursor] { return cursor.progress / TAPLINE_CURSOR_PACKET; };
     using Lengths = std::vector<std::size_t>;
     const auto isEven = [](tapline::packet packet) { return packet.len() % 2 == 0; };
-    const bool holds = lengths(packets | std::views::take(0)) == Lengths{} && cursor.left == 7 &&
-                       lengths(packets | std::views::take(2)) == Lengths{100, 101} && cursor.left == 5 &&
-                       lengths(packets | std::views::drop(1) | std::views::take(1)) == Lengths{103} && cursor.left == 3 &&
-                       (*packets.begin()).len() == 104 && cursor.left == 2 &&
-                       lengths(packets | std::views::filter(isEven)) == Lengths{106} && cursor.left == 0 &&
+    const bool holds = lengths(packets | std::views::take(0)) == Lengths{} && left() == 7 &&
+                       lengths(packets | std::views::take(2)) == Lengths{100, 101} && left() == 5 &&
+                       lengths(packets | std::views::drop(1) | std::views::take(1)) == Lengths{103} && left() == 3 &&
+                       (*packets.begin()).len() == 104 && left() == 2 &&
+                       lengths(packets | std::views::filter(isEven)) == Lengths{106} && left() == 0 &&
                        lengths(packets) == Lengths{};
     std::puts(holds ? "done" : "a packet is lost or repeated");
 
     // A packet does not change with the iterator that gave it.
-    cursor.left = 7;
+    cursor.progress = 7 * TAPLINE_CURSOR_PACKET;
     cursor.array = array;
     const tapline::packet first = *packets.begin();
     const auto below104 = [](const tapline::packet &packet) { return packet.len() < 104 ? packet.len() : 0; };
