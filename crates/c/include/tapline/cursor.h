@@ -104,16 +104,16 @@ TAPLINE_INLINE void tapline_frame_prefetch(const uint8_t *frame, size_t bytes) {
 #endif
 }
 
-/* Describes a packet by fields of the kernel's header at `at`. */
-TAPLINE_INLINE void tapline_frame_packet(const tapline_cursor *cursor, const uint8_t *at, uint32_t sec, uint32_t nsec,
-                                        uint32_t snaplen, uint32_t len, uint32_t status, uint16_t mac,
+/* Describes a packet by fields of the kernel's header, which is at `header`. */
+TAPLINE_INLINE void tapline_frame_packet(const tapline_cursor *cursor, const uint8_t *header, uint32_t sec,
+                                        uint32_t nsec, uint32_t snaplen, uint32_t len, uint32_t status, uint16_t mac,
                                         uint8_t pkttype, tapline_packet *packet) {
     /* By pkttype: host, broadcast, multicast, another host, and outgoing. Others are to this host. */
     static const uint8_t receptions[8] = {TAPLINE_RECEPTION_UNICAST,     TAPLINE_RECEPTION_BROADCAST,
                                           TAPLINE_RECEPTION_MULTICAST,   TAPLINE_RECEPTION_PROMISCUOUS,
                                           TAPLINE_RECEPTION_UNKNOWN,     TAPLINE_RECEPTION_UNICAST,
                                           TAPLINE_RECEPTION_UNICAST,     TAPLINE_RECEPTION_UNICAST};
-    packet->data = at + mac;
+    packet->data = header + mac;
     packet->time_ns = sec * (uint64_t)1000000000 + nsec;
     packet->captured_len = snaplen < cursor->snaplen ? snaplen : cursor->snaplen;
     packet->len = len;
