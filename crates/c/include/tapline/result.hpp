@@ -92,7 +92,8 @@ public:
 
     T &operator*() & noexcept { return *value_; }
     const T &operator*() const & noexcept { return *value_; }
-    T &&operator*() && noexcept { return *std::move(value_); }
+    /// By value, so that `for (… : *call())` is safe: the loop keeps the value, and nothing keeps the result.
+    T operator*() && { return *std::move(value_); }
     T *operator->() noexcept { return &*value_; }
     const T *operator->() const noexcept { return &*value_; }
 
@@ -104,7 +105,7 @@ public:
         check();
         return *value_;
     }
-    /// By value, so that `for (… : call().value())` is safe.
+    /// By value, for the same reason.
     T value() && {
         check();
         return *std::move(value_);

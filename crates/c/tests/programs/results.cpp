@@ -9,6 +9,7 @@
 #include <tapline/netlink/factory.hpp>
 #include <tapline/print.hpp>
 #include <tapline/send.hpp>
+#include <vector>
 
 namespace {
 
@@ -63,6 +64,17 @@ void values()
 
     CHECK(seven == tapline::result<int>(7) && seven != none && none == tapline::result<int>(wrong("no number")));
     CHECK(tapline::result<void>() == tapline::result<void>() && tapline::result<void>() != tapline::result<void>(wrong("it")));
+
+    // A loop keeps the value of a result that nothing else keeps.
+    const auto numbers = [] { return tapline::result<std::vector<int>>(std::vector<int>(1000, 7)); };
+    int sum = 0;
+    for (const int number : *numbers()) {
+        sum += number;
+    }
+    for (const int number : numbers().value()) {
+        sum += number;
+    }
+    CHECK(sum == 14000);
 
     // A value that can only be moved.
     tapline::result<std::unique_ptr<int>> owned = std::make_unique<int>(3);
