@@ -146,3 +146,25 @@ impl Cursor {
         self.place.get()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packets_beyond_the_room_of_progress_are_left_to_the_next_call() {
+        let frames = Frames {
+            first: ptr::null(),
+            room: 0,
+            frame_bytes: 128,
+            packets: u32::MAX,
+            snaplen: 96,
+        };
+        let mut cursor = Cursor::new();
+        let lent = cursor.lend_frames(frames, 3);
+        // SAFETY: it is in `cursor`.
+        let lent = unsafe { *lent };
+        assert_eq!((lent.left(), lent.wire_bytes()), (MAX_PACKETS, 0));
+        assert!(lent.end.is_null());
+    }
+}
