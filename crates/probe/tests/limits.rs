@@ -1,5 +1,8 @@
 //! How rate and in-flight limits lengthen a run: predicted and simulated.
 
+use std::collections::HashMap;
+use std::net::IpAddr;
+
 use crate::support::{MS, SECOND, World, plan, targets};
 use tapline_probe::{NeighbourPace, NextAction, ProbePlan, Prober, SendFailure};
 
@@ -84,6 +87,54 @@ fn many_prefixes_are_foretold_roughly() {
     assert!(
         took_ns < foretold_ns * 13 / 10 && foretold_ns < took_ns * 13 / 10,
         "{took_ns}"
+    );
+}
+
+/// A sweep whose rate is 81 % of what its prefixes permit. Targets come in random order, so thousands wait for their prefix while
+/// others are probed. If only a thousand could wait, sending would take more than 0.55 s.
+#[test]
+fn probes_of_a_sweep_that_wait_for_their_prefix_hold_up_no_others() {
+    const EACH_NS: u64 = SECOND / 60;
+    let plan = ProbePlan {
+        interval_ns: 0,
+        rate_pps: Some(200_000),
+        prefix_pps: Some(60),
+        ..plan(1)
+    };
+    let prefixes = (0..4096).map(|prefix| (prefix / 256, prefix % 256));
+    let words: Vec<String> = prefixes
+        .map(|(high, low)| format!("10.{high}.{low}.0-10.{high}.{low}.15"))
+        .collect();
+    let mut prober = Prober::new(&plan, targets(&words.join(" "))).expect("a plan");
+    let mut latest: HashMap<[u8; 3], u64> = HashMap::new();
+    let (mut now_ns, mut last_ns) = (0, 0);
+    loop {
+        prober.expire(now_ns, |_| {});
+        match prober.next(now_ns) {
+            NextAction::Send(probe) => {
+                let address = prober.targets().address(probe.target);
+                let Some(IpAddr::V4(address)) = address else {
+                    panic!("all targets have IPv4 addresses");
+                };
+                let [first, second, third, _] = address.octets();
+                if let Some(before_ns) = latest.insert([first, second, third], now_ns) {
+                    assert!(now_ns - before_ns >= EACH_NS, "{address}");
+                }
+                prober.sent(probe, now_ns);
+                last_ns = now_ns;
+            }
+            NextAction::Wait(until_ns) => {
+                assert!(until_ns > now_ns, "it waits");
+                now_ns = until_ns;
+            }
+            NextAction::Done => break,
+        }
+    }
+    let total = prober.total();
+    assert_eq!((total.sent, total.lost), (65_536, 65_536));
+    assert!(
+        last_ns < 490 * MS,
+        "the last one is sent after {last_ns} ns"
     );
 }
 
