@@ -350,6 +350,32 @@ fn held_probes_share_the_rate_with_the_others() {
     assert_eq!(world.prober.requeued(), 0);
 }
 
+/// The next group is due after 250 ms. Those that were held do not wait for it.
+#[test]
+fn held_probes_of_a_group_go_on_at_the_rate() {
+    let plan = ProbePlan {
+        rate_pps: Some(10_000),
+        gather_ns: 250 * MS,
+        ..plan(3)
+    };
+    let mut world = World::new(&plan, "10.0.0.0-10.0.3.231");
+    let mut held = Vec::new();
+    while let NextAction::Send(probe) = world.prober.next(0) {
+        world.prober.hold(probe);
+        held.push(probe);
+    }
+    assert_eq!(held.len(), 250);
+    world.now_ns = 2 * MS;
+    for probe in &held {
+        world.prober.requeue(*probe);
+    }
+    let times = send_rest(&mut world, 250);
+    // The schedule catches up on 10 ms.
+    assert_paced(&times, MS / 10, 101);
+    let last_ns = times[times.len() - 1];
+    assert!(last_ns <= 30 * MS, "{last_ns}");
+}
+
 /// With a slot of time for each, the rest of the run goes on after them.
 #[test]
 fn only_old_probes_are_issued_while_no_others_are_to_be() {

@@ -335,8 +335,10 @@ impl Schedule {
 
     #[inline]
     fn advance(&mut self) {
+        // Slots of a group take the time of the rate one after the other, from the time of the group on.
+        let start = self.due.saturating_sub(self.lead());
+        self.rate_due = self.rate_due.max(start) + self.rate_gap;
         self.next_slot += 1;
-        self.rate_due = self.due + self.rate_gap;
         self.due += self.gap;
     }
 
@@ -380,10 +382,10 @@ impl Schedule {
         if let Some(address) = address {
             self.limits.give_back(address);
         }
+        self.rate_due = self.rate_due.saturating_sub(self.rate_gap);
         // Otherwise an earlier round of the others would shorten their interval.
         if self.is_single() {
             self.due = self.due.saturating_sub(self.rate_gap);
-            self.rate_due = self.rate_due.saturating_sub(self.rate_gap);
         }
     }
 
