@@ -2,7 +2,7 @@
 
 use crate::cookie::{COOKIE_BYTES, MIN_PAYLOAD_BYTES};
 use crate::plan::{MAX_NS, MAX_PAYLOAD_BYTES, PlanError, ProbePlan};
-use crate::schedule::rate_limits::{MAX_DEFERRED, PREFIX_SLOTS, prefix_slot};
+use crate::schedule::rate_limits::{PREFIX_SLOTS, max_deferred, prefix_slot};
 use crate::statistics::RunStatistics;
 use crate::target_plans::TargetPlans;
 use crate::targets::Targets;
@@ -33,8 +33,8 @@ pub struct Forecast {
     /// Whether `limits_ns` is an upper bound. If more probes wait for limits than the schedule can hold,
     /// probes to one prefix may delay those to others.
     pub is_certain: bool,
-    /// Memory for the statistics of a [`Prober`](crate::Prober). Limits need more: half a megabyte for
-    /// prefixes, and one bit per target if some are on-link.
+    /// Memory for the statistics of a [`Prober`](crate::Prober). Limits need more: one megabyte for
+    /// prefixes, in a sweep up to four, and one bit per target if some are on-link.
     pub memory_bytes: u64,
     timeout_ns: u64,
 }
@@ -186,7 +186,7 @@ impl Forecast {
             let added_ns = prefix.added_ns(&self, largest);
             self.limits_ns = self.limits_ns.saturating_add(added_ns);
             let waiting = sharing.saturating_mul(rounds.into());
-            self.is_certain = added_ns == 0 || waiting <= MAX_DEFERRED as u64;
+            self.is_certain = added_ns == 0 || waiting <= max_deferred(plan) as u64;
         }
         self
     }

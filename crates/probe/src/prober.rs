@@ -237,9 +237,7 @@ impl Prober {
     /// Ends the probe of `slot`, which is not sent.
     pub(crate) fn skip(&mut self, slot: Slot, now_ns: u64) {
         self.withdraw(slot);
-        if self.unreported == 0 {
-            self.expiry.note(self.timed_end(), now_ns);
-        }
+        self.note_issued(now_ns);
     }
 
     fn withdraw(&mut self, slot: Slot) {
@@ -355,6 +353,12 @@ impl Prober {
     #[inline]
     fn reported(&mut self, now_ns: u64) {
         self.unreported = self.unreported.saturating_sub(1);
+        self.note_issued(now_ns);
+    }
+
+    /// Lets the timeouts run of the probes that were issued and reported.
+    #[inline]
+    fn note_issued(&mut self, now_ns: u64) {
         // If probes are deferred, finding the end takes a search, so not for every probe.
         let is_cheap = self.schedule.is_in_order();
         if self.unreported == 0 && (is_cheap || self.expiry.is_due(now_ns)) {

@@ -72,8 +72,15 @@ impl Prober {
             return 0;
         }
         let position = self.schedule.position_of(target);
-        let [ended, issued] = [self.expired_slots, self.schedule.issued_end()]
-            .map(|slot| self.schedule.rounds_before(slot, position));
+        let rounds_before = |slot| self.schedule.rounds_before(slot, position);
+        let ended = rounds_before(self.expired_slots);
+        // The end takes a search if probes are deferred.
+        let has_open = self.schedule.rounds_issued(target) > ended;
+        let issued = if has_open {
+            rounds_before(self.schedule.issued_end())
+        } else {
+            ended
+        };
         let open = (ended..issued).filter(|round| self.own.is_due(target, *round));
         self.statistics.longest_outage(position, open)
     }

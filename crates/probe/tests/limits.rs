@@ -1,5 +1,8 @@
 //! How rate and in-flight limits lengthen a run: predicted and simulated.
 
+use std::collections::HashMap;
+use std::net::IpAddr;
+
 use crate::support::{MS, SECOND, World, plan, targets};
 use tapline_probe::{NeighbourPace, NextAction, ProbePlan, Prober, SendFailure};
 
@@ -84,6 +87,54 @@ fn many_prefixes_are_foretold_roughly() {
     assert!(
         took_ns < foretold_ns * 13 / 10 && foretold_ns < took_ns * 13 / 10,
         "{took_ns}"
+    );
+}
+
+/// A sweep whose rate is 81 % of what its prefixes permit. Targets come in random order, so thousands wait for their prefix while
+/// others are probed. If only a thousand could wait, sending would take more than 0.55 s.
+#[test]
+fn probes_of_a_sweep_that_wait_for_their_prefix_hold_up_no_others() {
+    const EACH_NS: u64 = SECOND / 60;
+    let plan = ProbePlan {
+        interval_ns: 0,
+        rate_pps: Some(200_000),
+        prefix_pps: Some(60),
+        ..plan(1)
+    };
+    let prefixes = (0..4096).map(|prefix| (prefix / 256, prefix % 256));
+    let words: Vec<String> = prefixes
+        .map(|(high, low)| format!("10.{high}.{low}.0-10.{high}.{low}.15"))
+        .collect();
+    let mut prober = Prober::new(&plan, targets(&words.join(" "))).expect("a plan");
+    let mut latest: HashMap<[u8; 3], u64> = HashMap::new();
+    let (mut now_ns, mut last_ns) = (0, 0);
+    loop {
+        prober.expire(now_ns, |_| {});
+        match prober.next(now_ns) {
+            NextAction::Send(probe) => {
+                let address = prober.targets().address(probe.target);
+                let Some(IpAddr::V4(address)) = address else {
+                    panic!("all targets have IPv4 addresses");
+                };
+                let [first, second, third, _] = address.octets();
+                if let Some(before_ns) = latest.insert([first, second, third], now_ns) {
+                    assert!(now_ns - before_ns >= EACH_NS, "{address}");
+                }
+                prober.sent(probe, now_ns);
+                last_ns = now_ns;
+            }
+            NextAction::Wait(until_ns) => {
+                assert!(until_ns > now_ns, "it waits");
+                now_ns = until_ns;
+            }
+            NextAction::Done => break,
+        }
+    }
+    let total = prober.total();
+    assert_eq!((total.sent, total.lost), (65_536, 65_536));
+    assert!(
+        last_ns < 490 * MS,
+        "the last one is sent after {last_ns} ns"
     );
 }
 
@@ -297,6 +348,32 @@ fn held_probes_share_the_rate_with_the_others() {
     assert_paced(&times, MS, 11);
     assert_eq!(world.prober.total().sent, 1000);
     assert_eq!(world.prober.requeued(), 0);
+}
+
+/// The next group is due after 250 ms. Those that were held do not wait for it.
+#[test]
+fn held_probes_of_a_group_go_on_at_the_rate() {
+    let plan = ProbePlan {
+        rate_pps: Some(10_000),
+        gather_ns: 250 * MS,
+        ..plan(3)
+    };
+    let mut world = World::new(&plan, "10.0.0.0-10.0.3.231");
+    let mut held = Vec::new();
+    while let NextAction::Send(probe) = world.prober.next(0) {
+        world.prober.hold(probe);
+        held.push(probe);
+    }
+    assert_eq!(held.len(), 250);
+    world.now_ns = 2 * MS;
+    for probe in &held {
+        world.prober.requeue(*probe);
+    }
+    let times = send_rest(&mut world, 250);
+    // The schedule catches up on 10 ms.
+    assert_paced(&times, MS / 10, 101);
+    let last_ns = times[times.len() - 1];
+    assert!(last_ns <= 30 * MS, "{last_ns}");
 }
 
 /// With a slot of time for each, the rest of the run goes on after them.

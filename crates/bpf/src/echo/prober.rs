@@ -55,7 +55,7 @@ pub struct EchoProberOptions {
     /// Number of targets that there is room for.
     pub targets: u32,
     /// Whether there is one probe to each target, with number 1. Such a target takes 16 bytes, or 32 if there are IPv6
-    /// targets; others take 120, and 8 for each probe of the window.
+    /// targets; others take 128, and 8 for each probe of the window.
     pub is_single: bool,
     /// Whether each target has a histogram of its round trips, 1728 bytes; not with one probe to each.
     pub has_histograms: bool,

@@ -15,7 +15,7 @@ use super::family::{
 };
 use super::layout::{Entries, Total, target};
 use super::single;
-use super::statistics::{ENTRY, RTT, histogram, record, target_histogram};
+use super::statistics::{ENTRY, RTT, histogram, record, target_bucket};
 use super::tag::tag;
 use crate::{Alu, Condition, Helper, Insn, Label, Reg, Size};
 
@@ -37,6 +37,9 @@ const ARRIVED: i16 = -80;
 
 /// The first word of the cookie, once the context is not needed any more. Later probes to a target have greater ones.
 const SENT: Reg = Reg::R6;
+
+/// The bucket of the round trip in the histogram of the target, once the packet is not needed any more.
+const BUCKET: Reg = START;
 
 /// Times that another CPU may take the same place of the window meanwhile.
 const ATTEMPTS: usize = 4;
@@ -378,6 +381,16 @@ impl<'m> Program<'m> {
     fn answer(&self, code: &mut Code<'m>, exits: Exits) {
         let [late, known] = [code.label(), code.label()];
         self.age(code);
+        if let Some(histograms) = self.histograms {
+            // Each target has one.
+            target_bucket(code, histograms, KEY, exits.stale);
+            // At low rates, neither the bucket nor the place in the window is in the caches of the CPU. An atomic instruction
+            // waits for its memory. A read before it does not, so the CPU fetches both at the same time.
+            code.extend([
+                Insn::mov(BUCKET, Reg::R0),
+                Insn::load(Size::Double, Reg::R1, BUCKET, 0),
+            ]);
+        }
         self.settle(code, exits);
         code.constant(Reg::R1, self.timeout_ns, Reg::R2);
         if !self.entries.is_single {
@@ -397,10 +410,8 @@ impl<'m> Program<'m> {
         } else {
             record(code, self.totals);
         }
-        if let Some(histograms) = self.histograms {
-            let missing = code.label();
-            target_histogram(code, histograms, KEY, missing);
-            code.place(missing);
+        if self.histograms.is_some() {
+            code.count(BUCKET, 0);
         }
         self.end(code, Total::Received, XDP_DROP);
         code.place(late);

@@ -1,5 +1,6 @@
 //! When each probe is sent: order, pace, limits, back-off, and when its timeout is over.
 
+mod deferred;
 mod epochs;
 mod expiry;
 mod permutation;

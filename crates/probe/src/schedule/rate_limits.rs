@@ -2,11 +2,15 @@
 
 use std::net::IpAddr;
 
+use super::deferred::Limit;
 use super::permutation::mix;
 use crate::plan::{NeighbourPace, ProbePlan};
 
-/// Maximum probes that wait for a limit while others overtake them.
+/// Maximum probes that wait for their prefix while others overtake them, and as many that wait for the pace of neighbours.
 pub(crate) const MAX_DEFERRED: usize = 1024;
+/// Maximum probes of a sweep that wait for their prefix. Its targets have a random order. If all prefixes are probed at 80 % of their
+/// limit, on average 1.6 probes of each wait.
+const MAX_DEFERRED_IN_SWEEP: usize = 1 << 17;
 /// Number of prefix limits. Two prefixes may share one, but not two of the same IPv4 /8 or IPv6 /48.
 pub(crate) const PREFIX_SLOTS: usize = 1 << 16;
 
@@ -30,6 +34,15 @@ impl TokenBucket {
 
     fn take(self, full_ns: &mut u64, now_ns: u64) {
         *full_ns = (*full_ns).max(now_ns) + self.each_ns;
+    }
+}
+
+/// Maximum probes of a run that wait for their prefix while others overtake them.
+pub(crate) fn max_deferred(plan: &ProbePlan) -> usize {
+    if plan.rounds == Some(1) && plan.prefix_pps.is_some() {
+        MAX_DEFERRED_IN_SWEEP
+    } else {
+        MAX_DEFERRED
     }
 }
 
@@ -98,18 +111,38 @@ impl RateLimits {
         }
     }
 
-    /// When a probe to `target` at `address` may be sent; a past time means now.
-    pub fn ready(&self, target: u32, address: IpAddr) -> u64 {
-        let by_prefix = self
-            .prefixes
-            .as_ref()
-            .map_or(0, |(bucket, full)| bucket.ready(full[prefix_slot(address)]));
-        let by_neighbour = if self.is_unresolved(target) {
+    /// Number of limits of prefixes.
+    pub fn prefixes(&self) -> usize {
+        let prefixes = self.prefixes.as_ref();
+        prefixes.map_or(0, |(_, full)| full.len())
+    }
+
+    /// When a probe to `target` at `address` may be sent, and what it waits for. A past time means now.
+    pub fn ready(&self, target: u32, address: IpAddr) -> (u64, Limit) {
+        let neighbour_ns = if self.is_unresolved(target) {
             self.neighbour.ready(self.neighbours_full_ns)
         } else {
             0
         };
-        by_prefix.max(by_neighbour)
+        let by_neighbour = (neighbour_ns, Limit::Neighbours);
+        let Some((bucket, full)) = &self.prefixes else {
+            return by_neighbour;
+        };
+        let slot = prefix_slot(address);
+        let prefix_ns = bucket.ready(full[slot]);
+        if neighbour_ns > prefix_ns {
+            by_neighbour
+        } else {
+            (prefix_ns, Limit::Prefix(slot as u32))
+        }
+    }
+
+    /// When a limit permits a probe.
+    pub fn ready_of(&self, limit: Limit) -> u64 {
+        match (limit, &self.prefixes) {
+            (Limit::Prefix(prefix), Some((bucket, full))) => bucket.ready(full[prefix as usize]),
+            _ => self.neighbour.ready(self.neighbours_full_ns),
+        }
     }
 
     /// Takes the tokens for a probe to `target` now.

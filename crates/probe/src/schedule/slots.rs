@@ -1,12 +1,12 @@
 //! Which probe is due next, and when.
 
-use std::cmp::Reverse;
-use std::collections::{BTreeSet, BinaryHeap, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 use std::net::IpAddr;
 
+use super::deferred::Deferred;
 use super::epochs::Epochs;
 use super::permutation::Permutation;
-use super::rate_limits::{MAX_DEFERRED, RateLimits};
+use super::rate_limits::{MAX_DEFERRED, RateLimits, max_deferred};
 use crate::forecast::{Forecast, gap, round_ns};
 use crate::plan::ProbePlan;
 use crate::probe::{Probe, Slot};
@@ -22,6 +22,8 @@ const MAX_PAUSE_DOUBLINGS: u32 = 6;
 const CALM: u32 = 64;
 /// One part in this many of the time without pauses is returned to the back-off reserve.
 const CALM_PARTS: u64 = 16;
+/// Slots that one call defers, and deferred ones that it looks at.
+const MAX_STEPS: usize = 2048;
 
 /// The order and the times of a run.
 ///
@@ -53,8 +55,8 @@ pub(crate) struct Schedule {
     gap: u128,
     /// Number of slots sent together.
     group: u64,
-    /// Slots that wait for a limit, by the time they may be sent.
-    deferred: BinaryHeap<Reverse<(u64, u64)>>,
+    /// Slots that wait for a limit.
+    deferred: Deferred,
     /// Slots that were issued and wait for something outside.
     held: BTreeSet<u64>,
     /// Slots that were held and are to be issued again, oldest first.
@@ -104,6 +106,7 @@ pub(crate) struct IssuedSlot {
 impl Schedule {
     pub fn new(plan: &ProbePlan, forecast: &Forecast) -> Self {
         let targets = u64::from(forecast.targets);
+        let limits = RateLimits::new(plan);
         Self {
             order: Permutation::new(
                 forecast.targets,
@@ -120,12 +123,12 @@ impl Schedule {
             due: 0,
             gap: forecast.gap(),
             group: forecast.group.into(),
-            deferred: BinaryHeap::with_capacity(MAX_DEFERRED),
+            deferred: Deferred::new(limits.prefixes(), max_deferred(plan), MAX_DEFERRED),
             held: BTreeSet::new(),
             requeued: VecDeque::new(),
             rate_gap: rate_gap(plan.rate_pps),
             rate_due: 0,
-            limits: RateLimits::new(plan),
+            limits,
             backoff: Backoff {
                 doublings: 0,
                 calm: 0,
@@ -177,8 +180,8 @@ impl Schedule {
         {
             return turn;
         }
-        // Each iteration ends the loop or defers a slot; at most MAX_DEFERRED are deferred.
-        loop {
+        // Each iteration returns or defers a slot.
+        for _ in 0..MAX_STEPS {
             if self.next_slot == self.slots {
                 return if self.deferred.is_empty() && self.requeued.is_empty() {
                     Turn::Over
@@ -211,25 +214,26 @@ impl Schedule {
                 self.advance();
                 return Turn::Skip(slot);
             };
-            let ready_ns = self.limits.ready(probe.target, address);
+            let (ready_ns, waits_for) = self.limits.ready(probe.target, address);
             if ready_ns <= now_ns {
                 self.limits.take(probe.target, address, now_ns);
                 self.advance();
                 return Turn::Send(probe, slot);
             }
-            if self.deferred.len() == MAX_DEFERRED {
+            if !self.deferred.has_room(waits_for) {
                 return Turn::Wait(ready_ns.min(self.waiting_ns(now_ns)));
             }
-            self.deferred.push(Reverse((ready_ns, self.next_slot)));
+            self.deferred.push(waits_for, self.next_slot, ready_ns);
             self.advance();
         }
+        Turn::Wait(now_ns + 1)
     }
 
     /// When the next deferred or requeued probe may be sent, after `now_ns`.
     fn waiting_ns(&self, now_ns: u64) -> u64 {
-        let deferred = self.deferred.peek().map(|Reverse((at, _))| *at);
+        let deferred = self.deferred.next_ns();
         // Without room among the deferred, one that is requeued waits until another of them leaves.
-        let has_room = self.deferred.len() < MAX_DEFERRED;
+        let has_room = !self.deferred.is_full();
         let requeued = self.requeued.front().filter(|_| has_room);
         let requeued = requeued.map(|_| self.rate_due_ns());
         let first = deferred.into_iter().chain(requeued).min();
@@ -251,19 +255,19 @@ impl Schedule {
                 self.requeued.pop_front();
                 return Some(Turn::Skip(slot));
             };
-            let ready_ns = self.limits.ready(probe.target, address);
+            let (ready_ns, waits_for) = self.limits.ready(probe.target, address);
             if ready_ns <= now_ns {
                 self.requeued.pop_front();
                 self.limits.take(probe.target, address, now_ns);
                 self.use_rate(now_ns);
                 return Some(Turn::Send(probe, slot));
             }
-            if self.deferred.len() == MAX_DEFERRED {
+            if !self.deferred.has_room(waits_for) {
                 return None;
             }
             self.requeued.pop_front();
             self.use_rate(now_ns);
-            self.deferred.push(Reverse((ready_ns, slot_number)));
+            self.deferred.push(waits_for, slot_number, ready_ns);
         }
         None
     }
@@ -286,31 +290,36 @@ impl Schedule {
         self.due = self.due.max(self.rate_due);
     }
 
-    /// A deferred probe that is due. If several wait for the same limit, all but the first are deferred
-    /// again.
+    /// A deferred probe that is due. One whose limit was used up by others stays the first one that waits for it.
     #[inline]
     fn deferred_turn(&mut self, now_ns: u64, targets: &Targets) -> Option<Turn> {
         if now_ns < self.backoff.until_ns {
             return None;
         }
-        for _ in 0..self.deferred.len() {
-            let Reverse((at, slot_number)) = *self.deferred.peek()?;
-            if at > now_ns {
-                return None;
-            }
-            self.deferred.pop();
+        for _ in 0..MAX_STEPS {
+            let (waited_for, slot_number) = self.deferred.first_due(now_ns)?;
             let slot = self.slot_at(slot_number);
             let probe = self.probe_in(slot);
             let address = targets.address(probe.target);
             let Some(address) = address.filter(|_| !targets.is_idle(probe.target)) else {
+                self.deferred.pop_first(waited_for, now_ns);
                 return Some(Turn::Skip(slot));
             };
-            let ready_ns = self.limits.ready(probe.target, address);
+            let (ready_ns, waits_for) = self.limits.ready(probe.target, address);
             if ready_ns <= now_ns {
                 self.limits.take(probe.target, address, now_ns);
+                let next_ns = self.limits.ready_of(waited_for);
+                self.deferred.pop_first(waited_for, next_ns);
                 return Some(Turn::Send(probe, slot));
             }
-            self.deferred.push(Reverse((ready_ns, slot_number)));
+            if waits_for == waited_for || !self.deferred.has_room(waits_for) {
+                self.deferred.delay_first(waited_for, ready_ns);
+            } else {
+                // The other limit permits it later still.
+                let next_ns = self.limits.ready_of(waited_for);
+                self.deferred.pop_first(waited_for, next_ns);
+                self.deferred.push(waits_for, slot_number, ready_ns);
+            }
         }
         None
     }
@@ -326,8 +335,10 @@ impl Schedule {
 
     #[inline]
     fn advance(&mut self) {
+        // Slots of a group take the time of the rate one after the other, from the time of the group on.
+        let start = self.due.saturating_sub(self.lead());
+        self.rate_due = self.rate_due.max(start) + self.rate_gap;
         self.next_slot += 1;
-        self.rate_due = self.due + self.rate_gap;
         self.due += self.gap;
     }
 
@@ -371,10 +382,10 @@ impl Schedule {
         if let Some(address) = address {
             self.limits.give_back(address);
         }
+        self.rate_due = self.rate_due.saturating_sub(self.rate_gap);
         // Otherwise an earlier round of the others would shorten their interval.
         if self.is_single() {
             self.due = self.due.saturating_sub(self.rate_gap);
-            self.rate_due = self.rate_due.saturating_sub(self.rate_gap);
         }
     }
 
@@ -409,11 +420,11 @@ impl Schedule {
     pub fn stop(&mut self) -> Vec<Slot> {
         self.slots = self.next_slot;
         self.has_stopped = true;
-        let waiting = std::mem::take(&mut self.deferred).into_iter();
-        let waiting = waiting.map(|Reverse((_, slot))| slot);
+        let waiting: Vec<u64> = self.deferred.slots().collect();
+        self.deferred.clear();
         let held = std::mem::take(&mut self.held);
         let requeued = std::mem::take(&mut self.requeued);
-        let all = waiting.chain(held).chain(requeued);
+        let all = waiting.into_iter().chain(held).chain(requeued);
         all.map(|slot| self.slot_at(slot)).collect()
     }
 
@@ -434,8 +445,11 @@ impl Schedule {
     /// As [`issued_end`](Self::issued_end), but slots that are held or requeued count as issued.
     #[inline]
     pub fn passed_end(&self) -> u64 {
-        let deferred = self.deferred.iter().map(|Reverse((_, slot))| *slot);
-        deferred.min().unwrap_or(self.next_slot)
+        if self.deferred.is_empty() {
+            return self.next_slot;
+        }
+        let deferred = self.deferred.slots();
+        deferred.fold(self.next_slot, u64::min)
     }
 
     /// Whether there is one probe to each target.
@@ -444,8 +458,8 @@ impl Schedule {
     }
 
     pub fn is_over(&self) -> bool {
-        let waiting = self.deferred.len() + self.held.len() + self.requeued.len();
-        self.next_slot == self.slots && waiting == 0
+        let is_none_held = self.held.is_empty() && self.requeued.is_empty();
+        self.next_slot == self.slots && self.deferred.is_empty() && is_none_held
     }
 
     /// The slot of an issued probe to `target`. `number` picks one, given how many were issued.

@@ -65,6 +65,8 @@ pub(in crate::ping) struct XdpEngine {
     epoll: OwnedFd,
     timer: Timer,
     changes: TargetChanges,
+    /// Whether notifications of routes, and of neighbours, may be unread.
+    notified: [bool; 2],
     /// Targets that have changed, whose addresses and hops are to be written.
     changed: Vec<u32>,
     /// The origin of all times of the run, before the programs are loaded.
@@ -174,6 +176,7 @@ impl XdpEngine {
             epoll,
             timer,
             changes,
+            notified: [true; 2],
             changed: Vec::new(),
             start_ns,
             begun_ns: None,
@@ -301,6 +304,7 @@ impl XdpEngine {
         &mut self,
         observe: &mut impl FnMut(PingEvent, &Prober),
     ) -> io::Result<EngineState> {
+        self.notified = [true; 2];
         let Some(until_ns) = self.round(observe)? else {
             // The descriptor stays readable: an event loop learns of the end after the last events.
             self.set_timer(0)?;
@@ -324,9 +328,12 @@ impl XdpEngine {
             let wakers = [stop.as_fd(), self.changes.as_fd(), routes, neighbours];
             let mut wakers = wakers.map(readable);
             wait(&mut wakers, Duration::from_nanos(left_ns))?;
-            if !wakers[0].revents().is_empty() {
+            let [is_stopped, _, routes, neighbours] =
+                wakers.map(|waker| !waker.revents().is_empty());
+            if is_stopped {
                 return Ok(Ended::Stopped);
             }
+            self.notified = [routes, neighbours];
         }
         Ok(self.ended())
     }
@@ -357,7 +364,9 @@ impl XdpEngine {
             return Ok(None);
         }
         // Before anything is sent: without the interface, the kernel would refuse every probe.
-        self.read_notifications(now_ns);
+        if self.notified[0] {
+            self.read_notifications(now_ns);
+        }
         self.follow_link(now_ns)?;
         self.follow_uplinks(now_ns, observe);
         if now_ns >= self.duration_ns && !self.has_stopped_sending {

@@ -291,11 +291,13 @@ impl NextHops {
         self.neighbours.request(neighbour, is_kept, is_gateway);
     }
 
-    /// Reads what has become known of neighbours, and asks for the next ones unless `is_held`. Calls `set` with each hop that has another MAC
-    /// address and the source of the requests by it, and `tell` with the answer for each neighbour: its address, or an error of the kernel.
+    /// Reads what has become known of neighbours, and asks for the next ones unless `is_held`. Without `is_notified`, the
+    /// descriptor of the neighbours is not readable. Calls `set` with each hop that has another MAC address and the source address
+    /// of the requests by it, and `tell` with the answer for each neighbour: its address, or an error of the kernel.
     pub fn follow(
         &mut self,
         now_ns: u64,
+        is_notified: bool,
         is_held: bool,
         mut set: impl FnMut(u32, MacAddress, IpAddr),
         mut tell: impl FnMut(IpAddr, Result<MacAddress, i32>),
@@ -304,36 +306,38 @@ impl NextHops {
         let is_single = self.is_single;
         let hops = &mut self.hops;
         let has_unconfirmed = &mut self.has_unconfirmed;
-        self.neighbours.follow(now_ns, is_held, |address, update| {
-            let first = hops.first_of(address);
-            let answer = match update {
-                NeighbourUpdate::Resolved { mac, .. } => Some(Ok(mac)),
-                NeighbourUpdate::Failed => Some(Err(libc::EHOSTUNREACH)),
-                NeighbourUpdate::TableFull => Some(Err(libc::ENOBUFS)),
-                NeighbourUpdate::Removed => None,
-            };
-            if let Some(hop) = first.and_then(|first| hops.get_mut(first)) {
-                hop.is_listed = matches!(update, NeighbourUpdate::Resolved { .. });
-                hop.is_stale = matches!(update, NeighbourUpdate::Resolved { is_stale: true, .. });
-                *has_unconfirmed |= !hop.is_listed || hop.is_stale;
-            }
-            let mut next = first;
-            while let Some(number) = next
-                && let Some(hop) = hops.get_mut(number)
-            {
-                let before = hop.mac;
+        self.neighbours
+            .follow(now_ns, is_notified, is_held, |address, update| {
+                let first = hops.first_of(address);
+                let answer = match update {
+                    NeighbourUpdate::Resolved { mac, .. } => Some(Ok(mac)),
+                    NeighbourUpdate::Failed => Some(Err(libc::EHOSTUNREACH)),
+                    NeighbourUpdate::TableFull => Some(Err(libc::ENOBUFS)),
+                    NeighbourUpdate::Removed => None,
+                };
+                if let Some(hop) = first.and_then(|first| hops.get_mut(first)) {
+                    hop.is_listed = matches!(update, NeighbourUpdate::Resolved { .. });
+                    hop.is_stale =
+                        matches!(update, NeighbourUpdate::Resolved { is_stale: true, .. });
+                    *has_unconfirmed |= !hop.is_listed || hop.is_stale;
+                }
+                let mut next = first;
+                while let Some(number) = next
+                    && let Some(hop) = hops.get_mut(number)
+                {
+                    let before = hop.mac;
+                    if let Some(answer) = answer {
+                        hop.note(answer, is_single);
+                    }
+                    if let Some(mac) = hop.mac.filter(|mac| before != Some(*mac)) {
+                        set(number, mac, hop.source);
+                    }
+                    next = hop.next;
+                }
                 if let Some(answer) = answer {
-                    hop.note(answer, is_single);
+                    tell(address, answer);
                 }
-                if let Some(mac) = hop.mac.filter(|mac| before != Some(*mac)) {
-                    set(number, mac, hop.source);
-                }
-                next = hop.next;
-            }
-            if let Some(answer) = answer {
-                tell(address, answer);
-            }
-        });
+            });
     }
 
     /// When to call [`follow`](Self::follow) again, if the descriptor is not readable before.

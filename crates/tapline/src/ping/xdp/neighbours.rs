@@ -191,14 +191,18 @@ impl Neighbours {
         }
     }
 
-    /// Passes on what has become known, and asks for the next ones, but for none if `is_held`.
+    /// Passes on what has become known, and asks for the next ones, but for none if `is_held`. Without `is_notified`, the
+    /// descriptor is not readable.
     pub fn follow(
         &mut self,
         now_ns: u64,
+        is_notified: bool,
         is_held: bool,
         mut update: impl FnMut(IpAddr, NeighbourUpdate),
     ) {
-        self.read(&mut update);
+        if is_notified || self.has_more || self.watch.has_pending() {
+            self.read(&mut update);
+        }
         for request in std::mem::take(&mut self.ready) {
             match self.known.get(&request.address) {
                 Some(known) => update(request.address, *known),

@@ -168,6 +168,7 @@ impl XdpEngine {
         let is_held = self.link.outage.pauses_neighbours(now_ns);
         self.hops.follow(
             now_ns,
+            self.notified[1],
             is_held,
             |hop, mac, source| echo.set_hop(hop, mac.0, source),
             |neighbour, answer| answers.push((neighbour, answer)),
