@@ -268,7 +268,7 @@ pub const ELSEWHERE: &[Elsewhere] = &[
         "read",
         &[libc::SYS_renameat],
         COMPLETE_PAGE,
-        &["report::a_page_is_replaced_as_a_whole"],
+        &["report::page_file::a_page_is_replaced_as_a_whole"],
     ),
     elsewhere(
         "read",
