@@ -1,12 +1,11 @@
 //! `tapline report`, beside tshark.
 
 mod dns;
+mod page_file;
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{Write, pipe};
 use std::os::unix::fs::PermissionsExt;
-use std::process::Stdio;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -15,7 +14,7 @@ use wire::build::Frame;
 use wire::protocol::ethertype;
 
 use crate::support::files::{capture, pcap, pcap_of};
-use crate::support::run::{begin, command, run, run_with};
+use crate::support::run::{run, run_with};
 use crate::support::{assert_refused, text, tool};
 
 /// Files with packets that are whole, and without tunnels.
@@ -573,18 +572,4 @@ fn what_cannot_be_a_report_is_refused() {
         page.contains("Not read to its end") && page.contains("truncated"),
         "{page}"
     );
-}
-
-#[test]
-fn a_page_that_cannot_be_written_fails_before_the_packets_are_read() {
-    let (input, mut packets) = pipe().expect("a pipe");
-    packets.write_all(&pcap(&[1])).expect("it reads");
-    let mut command = command("report - -o /nonexistent/page.html");
-    command.stdin(input).stdout(Stdio::piped());
-    command.stderr(Stdio::piped());
-    // The pipe stays open.
-    let ended = begin(command).finish();
-    let line = ended.refusal(1);
-    assert!(line.contains("create its directory first"), "{line}");
-    drop(packets);
 }

@@ -1,20 +1,26 @@
 //! The pages of `ping --report` and `latency --report`, compared with the kernel's counters and known numbers of
 //! packets.
 
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::process::ExitStatusExt;
 
 use rustix::process::Signal;
 use tempfile::TempDir;
 
-use crate::support::ping::{echoes_answered, ping, start};
+use crate::support::ping::{echoes_answered, ping, start, with_files};
 use crate::support::run::spawn;
-use crate::support::{Scene, assert_refused, text};
+use crate::support::{PROGRAM, Scene, assert_refused, text, words};
 
-/// Writes a page by `run`, which gets the flag for it.
+/// Writes a page by `run`, which gets the flag for it. It replaces another file.
 fn page(run: impl FnOnce(&str)) -> String {
     let folder = TempDir::new().expect("a folder");
     let path = folder.path().join("page.html");
+    fs::write(&path, "old").expect("written");
+    let number = || fs::metadata(&path).expect("a page").ino();
+    let old = number();
     run(&format!("--report {}", text(&path)));
+    assert_ne!(number(), old);
     fs::read_to_string(path).expect("a page")
 }
 
@@ -142,9 +148,31 @@ fn a_page_that_exists_is_replaced_at_the_end() {
     killed.signal(Signal::KILL);
     killed.finish();
     assert_eq!(read(), old);
+    // Killed when the new page is complete, but has no name yet.
+    let mut command = scene.left.command("strace");
+    let kill = "inject=renameat:signal=SIGKILL";
+    command.args(["-f", "-qq", "-e", "trace=renameat", "-e", kill]);
+    command.args(["-o", "/dev/null", PROGRAM, "ping", "-q", "-c", "1"]);
+    command.args(words(&line));
+    let killed = spawn(command).finish();
+    assert_eq!(killed.status.signal(), Some(libc::SIGKILL), "{killed:?}");
+    assert_eq!(read(), old);
+    // The permissions of the page stay.
+    fs::set_permissions(&path, Permissions::from_mode(0o644)).expect("ours");
     let mut stopped = start(&scene, &line);
     while !stopped.line().contains("icmp_seq=") {}
     stopped.stop().exit(0);
+    let page = read();
+    assert!(
+        page.starts_with("<!DOCTYPE html>") && page.trim_end().ends_with("</html>"),
+        "{page}"
+    );
+    let mode = fs::metadata(&path).expect("a page").permissions().mode();
+    assert_eq!(mode & 0o777, 0o644);
+    // A mount point cannot be replaced.
+    fs::write(&path, &old).expect("written");
+    let line = format!("10.1.0.2 -q -c 1 --report {path}");
+    with_files(&scene, &[[&path, &path]], &line).exit(0);
     let page = read();
     assert!(
         page.starts_with("<!DOCTYPE html>") && page.trim_end().ends_with("</html>"),

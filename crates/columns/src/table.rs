@@ -26,7 +26,7 @@ pub enum Place {
     Partitions(Partitions),
 }
 
-/// A directory with files in `date=/hour=/host=/`, by the UTC hour of each row's time.
+/// A directory with files in `date=/hour=/host=/`, by the UTC hour of each row's time. A file has at most about 33.5 million rows.
 #[derive(Clone, Debug)]
 pub struct Partitions {
     /// The directory.
@@ -81,6 +81,10 @@ pub struct Written {
 /// [`MOST_HOURS`] hours could put each row into a file of its own.
 const MOST_SMALL_FILES: u64 = 1000;
 
+/// Rows after which a file of partitions is completed, also within its interval: the metadata of all rows of an open file are in
+/// memory. For these it is less than 16 MiB.
+const FILE_ROWS_MAX: u64 = 1 << 25;
+
 /// Writes rows.
 pub struct Table<R: Rows> {
     format: ColumnFormat,
@@ -96,6 +100,8 @@ pub struct Table<R: Rows> {
     numbered: u64,
     now_ns: u64,
     max_file_bytes: u64,
+    /// Of a file of partitions.
+    max_file_rows: u64,
     on_complete: Option<OnComplete>,
     written: Written,
 }
@@ -134,6 +140,7 @@ impl<R: Rows> Table<R> {
             numbered: 0,
             now_ns,
             max_file_bytes: u64::MAX,
+            max_file_rows: FILE_ROWS_MAX,
             on_complete: None,
             written: Written::default(),
         };
@@ -224,8 +231,13 @@ impl<R: Rows> Table<R> {
     /// Completes the file that was written to last, or fails, if it has reached the limit.
     fn limit_last(&mut self) -> Result<(), TableError> {
         let limit = self.max_file_bytes;
+        let max_rows = match self.partitions {
+            Some(_) => self.max_file_rows,
+            None => u64::MAX,
+        };
         let bytes = |open: &OpenHour<R>| open.file.as_ref().map_or(0, |file| file.encoder.bytes());
-        match self.open.pop_if(|open| bytes(open) >= limit) {
+        let is_full = |open: &mut OpenHour<R>| bytes(open) >= limit || open.count >= max_rows;
+        match self.open.pop_if(is_full) {
             None => Ok(()),
             Some(open) if self.partitions.is_some() => self.complete(open),
             Some(open) => {
@@ -420,5 +432,51 @@ impl<R: Rows> OpenHour<R> {
         let written = file.encoder.write(&batch);
         self.is_broken = written.is_err();
         written.map_err(|source| error(&file.path, source))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::sync::mpsc::channel;
+
+    use super::*;
+    use crate::packets::{PacketRow, PacketRows};
+
+    #[test]
+    fn an_hour_of_many_rows_has_several_files() {
+        let name = format!("tapline-table-{}", std::process::id());
+        let directory = std::env::temp_dir().join(name);
+        fs::create_dir(&directory).expect("a directory");
+        let place = Place::Partitions(Partitions {
+            directory: directory.clone(),
+            host: "a".into(),
+            interval_ns: NonZeroU64::MAX,
+        });
+        let (complete, files) = channel();
+        let table = Table::<PacketRows>::new(ColumnFormat::Parquet, place, 1).expect("a table");
+        let mut table = table.on_complete(Box::new(move |file| {
+            complete.send(file.rows).map_err(io::Error::other)
+        }));
+        let batch = BATCH_ROWS as u64;
+        table.max_file_rows = 2 * batch;
+        let row = PacketRow {
+            time_ns: Some(7),
+            interface: "",
+            direction: None,
+            bytes: &[],
+            original_bytes: 0,
+            link_type: 1,
+            packet_id: None,
+        };
+        for _ in 0..5 * batch + 3 {
+            table.add(row.time_ns, &row).expect("a row");
+        }
+        table.finish().expect("files");
+        assert_eq!(table.written().files, 3);
+        drop(table);
+        let rows: Vec<u64> = files.iter().collect();
+        assert_eq!(rows, [2 * batch, 2 * batch, batch + 3]);
+        fs::remove_dir_all(&directory).expect("its files");
     }
 }

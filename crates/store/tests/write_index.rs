@@ -217,6 +217,36 @@ fn blocks_among_the_packets_do_not_make_an_index_longer() {
     assert!(noted.all(|extent| extent.times_ns == [0, u64::MAX]));
 }
 
+/// So many flows that the first extent has room for their addresses alone.
+#[test]
+fn addresses_of_too_many_flows_are_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("many.pcapng");
+    let mut file = CaptureFile::create(indexed(&path), 0).unwrap();
+    let flows = 45_000;
+    for number in 0..400_000 {
+        let bytes = datagram(number * 7919 % flows, 60);
+        let packet = Packet::new(QUARTER_PAST + number, &bytes);
+        file.write(&packet).expect("a packet is written");
+    }
+    file.close(&[statistics(0)]).unwrap();
+    assert_complete(&path);
+    let extents = part(&path).extents;
+    let first = extents.iter().find(|extent| extent.packets > 0);
+    let first = first.expect("an extent with packets");
+    assert!(u64::from(first.packets) >= flows);
+    let has = |number: u64| {
+        let [.., a, b, c] = number.to_be_bytes();
+        first.may_have(Key::Address([10, a, b, c].into()))
+    };
+    assert!((0..flows).all(has));
+    assert!(first.may_have(Key::Address([10, 200, 0, 1].into())));
+    // Four of these are expected.
+    assert!((flows..flows + 1000).filter(|&number| has(number)).count() < 20);
+    // None of these ports is there, so the index does without ports.
+    assert!((1..4).all(|port| first.may_have(Key::Port(port))));
+}
+
 #[test]
 fn each_file_of_a_rotation_has_its_index_while_it_is_kept() {
     let folder = tempfile::tempdir().unwrap();

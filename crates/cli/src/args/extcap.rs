@@ -62,6 +62,10 @@ pub struct ExtcapArgs {
     #[arg(long, value_name = "FILE", help_heading = "Wireshark")]
     pub extcap_control_out: Option<PathBuf>,
 
+    /// Clean up after a capture that was killed: nothing to do, because it ends with this plug-in
+    #[arg(long, help_heading = "Wireshark")]
+    pub extcap_cleanup_postkill: bool,
+
     #[command(flatten)]
     pub flags: CaptureFlags,
 

@@ -20,6 +20,9 @@ use crate::failure::{Exit, Failure};
 use crate::sandbox::{self, Sandbox};
 
 pub fn run(args: &ExtcapArgs) -> Result<Exit, Failure> {
+    if args.extcap_cleanup_postkill {
+        return Ok(Exit::Done);
+    }
     let Some(interface) = args
         .extcap_interface
         .as_deref()

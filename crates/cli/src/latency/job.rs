@@ -64,7 +64,8 @@ fn run_one(args: &LatencyArgs) -> Result<Exit, Failure> {
     let page = args.report.as_deref().map(PageFile::create).transpose()?;
     let url = server.as_ref().map(Server::url);
     let board = serve(args, server)?;
-    let mut sandbox = Sandbox::new(&sandbox::LATENCY).local_time(args.each && !args.json);
+    let sandbox = Sandbox::new(&sandbox::LATENCY).write(args.report.as_deref());
+    let mut sandbox = sandbox.local_time(args.each && !args.json);
     if restores {
         sandbox = sandbox.read(capture::BOOT_ID).open_sockets(true);
         sandbox = directory()
@@ -135,7 +136,8 @@ fn run_comparison(args: &LatencyArgs) -> Result<Exit, Failure> {
     needed.set(privilege::ANY_FILE, args.report.is_some());
     user::leave(&args.user, needed)?;
     let page = args.report.as_deref().map(PageFile::create).transpose()?;
-    Sandbox::new(&sandbox::LATENCY).enter(args.sandbox, false)?;
+    let sandbox = Sandbox::new(&sandbox::LATENCY).write(args.report.as_deref());
+    sandbox.enter(args.sandbox, false)?;
     let mut printed = Ok(());
     let rows = comparison.run(&stop, |start_ns| {
         printed = report::start_comparison(args, start_ns, count, duration);

@@ -208,7 +208,8 @@ fn restrict(args: &PingArgs) -> Result<(), Failure> {
     } else {
         &sandbox::PING
     };
-    let mut sandbox = Sandbox::new(calls).look_names_up(args.resolve_every.is_some());
+    let sandbox = Sandbox::new(calls).look_names_up(args.resolve_every.is_some());
+    let mut sandbox = sandbox.write(args.report.as_deref());
     if let Some(path) = &args.state {
         // The file is replaced by one beside it.
         let folder = path.parent().filter(|path| !path.as_os_str().is_empty());

@@ -32,7 +32,7 @@ pub fn run(args: &ReportArgs) -> Result<Exit, Failure> {
     let output = PageOutput::open(&page)?;
     let files = args.files.iter();
     let sandbox = files.fold(Sandbox::new(&sandbox::READ), Sandbox::read);
-    let sandbox = sandbox.local_time(true);
+    let sandbox = sandbox.write(Some(&page)).local_time(true);
     sandbox.enter(args.sandbox, args.quiet)?;
     let mut analysis = Analysis::default();
     let progress = read.progress();

@@ -138,6 +138,15 @@ const REPLACE: &[c_long] = &[
     libc::SYS_unlinkat,
 ];
 
+/// A page that appears under its name when it is complete, and is removed if the disk is full.
+const PAGE: &[c_long] = &[
+    libc::SYS_renameat,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_unlink,
+    #[cfg(not(target_arch = "x86_64"))]
+    libc::SYS_unlinkat,
+];
+
 /// A screen on the terminal, and its keys.
 pub const SCREEN: &[c_long] = &[
     #[cfg(target_arch = "x86_64")]
@@ -227,13 +236,8 @@ pub static READ: List = List {
         CUT,
         CHILD,
         COLLECTOR,
-        &[
-            libc::SYS_pread64,
-            #[cfg(target_arch = "x86_64")]
-            libc::SYS_unlink,
-            #[cfg(not(target_arch = "x86_64"))]
-            libc::SYS_unlinkat,
-        ],
+        PAGE,
+        &[libc::SYS_pread64],
     ],
     bpf_commands: &[],
 };
@@ -301,12 +305,13 @@ pub static COUNT: List = List {
     ],
 };
 
-/// The page of a run is emptied before it is written, and when the disk is full.
+/// A page that cannot be replaced is emptied before it is written, and when the disk is full.
 pub static PING: List = List {
     name: "ping",
     calls: &[
         PROCESS,
         SCREEN,
+        PAGE,
         &[
             libc::SYS_epoll_ctl,
             libc::SYS_ftruncate,
@@ -325,16 +330,8 @@ pub static PING_XDP: List = List {
         PROCESS,
         SCREEN,
         NETLINK,
-        &[
-            libc::SYS_fdatasync,
-            libc::SYS_flock,
-            libc::SYS_ftruncate,
-            libc::SYS_renameat,
-            #[cfg(target_arch = "x86_64")]
-            libc::SYS_unlink,
-            #[cfg(not(target_arch = "x86_64"))]
-            libc::SYS_unlinkat,
-        ],
+        PAGE,
+        &[libc::SYS_fdatasync, libc::SYS_flock, libc::SYS_ftruncate],
     ],
     bpf_commands: &[PROG_TEST_RUN, MAP_LOOKUP_BATCH],
 };
@@ -391,7 +388,7 @@ pub static LATENCY: List = List {
         WAIT,
         READER,
         SCREEN,
-        &[libc::SYS_getrusage, libc::SYS_recvmsg],
+        &[libc::SYS_getrusage, libc::SYS_recvmsg, libc::SYS_renameat],
     ],
     bpf_commands: &[MAP_LOOKUP_ELEM],
 };

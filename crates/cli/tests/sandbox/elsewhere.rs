@@ -26,7 +26,9 @@ const fn elsewhere(
 }
 
 const FULL_DISK: &str = "a file is cut to whole blocks, or removed";
-const PAGE: &str = "the page of a run is emptied";
+const PAGE: &str = "a page that cannot be replaced is emptied";
+const COMPLETE_PAGE: &str = "a complete page replaces the old one";
+const HALF_PAGE: &str = "a page that cannot be completed is removed";
 const SCREEN: &str = "a screen on a terminal";
 const STATUS_LINE: &str = "the width of a terminal";
 const PIPES: &str = "files that cannot be mapped, and pipes";
@@ -198,6 +200,12 @@ pub const ELSEWHERE: &[Elsewhere] = &[
     ),
     elsewhere(
         "latency",
+        &[libc::SYS_renameat],
+        COMPLETE_PAGE,
+        &["report_of_runs::the_page_of_a_measurement_has_every_packet"],
+    ),
+    elsewhere(
+        "latency",
         SCREEN_CALLS,
         SCREEN,
         &["latency::it_fits_every_window_and_follows_its_changes"],
@@ -222,6 +230,18 @@ pub const ELSEWHERE: &[Elsewhere] = &[
     ),
     elsewhere(
         "ping",
+        &[libc::SYS_renameat],
+        COMPLETE_PAGE,
+        &["report_of_runs::the_page_of_a_run_has_every_probe_and_answer"],
+    ),
+    elsewhere(
+        "ping",
+        &[libc::SYS_unlink],
+        HALF_PAGE,
+        &["sandbox::full_disks::no_half_page_is_left"],
+    ),
+    elsewhere(
+        "ping",
         &[libc::SYS_ftruncate],
         PAGE,
         &["sandbox::full_disks::no_half_page_is_left"],
@@ -243,6 +263,12 @@ pub const ELSEWHERE: &[Elsewhere] = &[
         &[libc::SYS_recvfrom, libc::SYS_shutdown],
         COLLECTOR,
         CLOSE,
+    ),
+    elsewhere(
+        "read",
+        &[libc::SYS_renameat],
+        COMPLETE_PAGE,
+        &["report::page_file::a_page_is_replaced_as_a_whole"],
     ),
     elsewhere(
         "read",

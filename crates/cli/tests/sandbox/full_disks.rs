@@ -42,7 +42,8 @@ fn what_cannot_be_written_is_cut_or_removed() {
     }
 }
 
-/// The disk has room for the beginning of an HTML page: one page of memory, which is the unit of tmpfs.
+/// The disk has room for the beginning of an HTML page: one page of memory, which is the unit of tmpfs. A file with
+/// two names is not replaced, so the page is written to it.
 #[test]
 fn no_half_page_is_left() {
     let scene = scene();
@@ -51,20 +52,28 @@ fn no_half_page_is_left() {
         "ping -q -c 2 -i 0.01 127.0.0.1 --report SMALL/page.html",
         "ping -q -c 2 -i 0.01 --backend xdp 10.1.0.1 --report SMALL/page.html",
     ] {
-        let script_of_line = format!(
-            "mount -o remount,nr_blocks=2 SMALL && head -c $(getconf PAGESIZE) /dev/zero >SMALL/rest || exit 99; \
-             strace -f -qq -e trace=write -P SMALL/page.html -o DIR/trace TAPLINE {line}; status=$?; \
-             test -e SMALL/page.html -a ! -s SMALL/page.html || exit 98; exit $status"
-        );
-        let ended = spawn(script(&scene, &script_of_line)).finish();
-        assert_eq!(ended.status.code(), Some(1), "{line}: {ended:?}");
-        ended.assert_mentions("No space left on device");
-        let trace = fs::read_to_string(scene.file("trace")).expect("a trace");
-        let written = trace.lines().filter_map(|call| {
-            let (_, result) = call.rsplit_once(" = ")?;
-            result.parse::<u64>().ok()
-        });
-        assert!(written.sum::<u64>() > 0, "{line}: {trace}");
+        for (prepare, files, name) in [
+            ("true", 2, "/.page.html."),
+            ("ln SMALL/page.html SMALL/name", 3, "/page.html>"),
+        ] {
+            let script_of_line = format!(
+                "mount -o remount,nr_blocks=2 SMALL && head -c $(getconf PAGESIZE) /dev/zero >SMALL/rest || exit 99; \
+                 touch SMALL/page.html && {prepare} || exit 97; \
+                 strace -f -y -qq -e trace=write -o DIR/trace TAPLINE {line}; status=$?; \
+                 test -e SMALL/page.html -a ! -s SMALL/page.html || exit 98; \
+                 test \"$(ls -A SMALL | wc -l)\" = {files} || exit 96; exit $status"
+            );
+            let ended = spawn(script(&scene, &script_of_line)).finish();
+            assert_eq!(ended.status.code(), Some(1), "{line}: {ended:?}");
+            ended.assert_mentions("No space left on device");
+            let trace = fs::read_to_string(scene.file("trace")).expect("a trace");
+            let written = trace.lines().filter_map(|call| {
+                let (file, _) = call.split_once(", ")?;
+                let (_, result) = call.rsplit_once(" = ")?;
+                result.parse::<u64>().ok().filter(|_| file.contains(name))
+            });
+            assert!(written.sum::<u64>() > 0, "{line}: {trace}");
+        }
     }
 }
 

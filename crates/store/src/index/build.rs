@@ -93,7 +93,7 @@ pub(super) fn create(place: &Path, path: &Path) -> io::Result<File> {
 impl Index {
     /// Indexes the capture at `path`: reads it once. A capture that ends in the middle of a block is indexed to there.
     ///
-    /// Memory: at most 10 MiB, whatever the size of the capture, and the index.
+    /// Memory: at most 12 MiB, whatever the size of the capture, and the index.
     ///
     /// # Errors
     /// [`IndexError::Capture`] if it is no capture or is corrupt (options of packets are not checked); [`IndexError::Compressed`], [`IndexError::NotRegular`].

@@ -1,6 +1,6 @@
 //! Dividing the blocks of a capture into extents, with the keys of each.
 
-use super::fuse::{self, Fuse, mix};
+use super::fuse::{self, Fuse, Workspace, mix};
 use super::hashes::{AddressSet, Identities, IdentitySet, Ports};
 use super::keys::{Key, Keys, flow_hash, plain_flow, word_of};
 use super::layout::{
@@ -14,6 +14,9 @@ const EXTENT_BYTES_MIN: u64 = 4 << 20;
 
 /// Packets between two attempts to end an extent whose keys do not fit yet.
 const PACKETS_BETWEEN: u32 = 64;
+
+/// Packets that wait for the CPU together.
+const TOGETHER: usize = PACKETS_BETWEEN as usize;
 
 /// Packets of these many flows in a row are recognised without a look at the sets.
 const RECENT: usize = 1024;
@@ -52,6 +55,11 @@ pub(crate) struct Builder {
     recent: Box<[u64; RECENT]>,
     /// Packets that wait while the CPU fetches the places of their flows, or of their addresses.
     waiting: Vec<Waiting>,
+    /// Addresses of packets of IPv4 that wait where the extent does without flows.
+    ipv4: Box<[[u32; 2]; TOGETHER]>,
+    /// Number of these packets.
+    ipv4_count: usize,
+    workspace: Workspace,
 }
 
 /// The keys of a packet that has all of them.
@@ -80,7 +88,10 @@ impl Default for Builder {
             dropped: 0,
             keys_max: 0,
             recent: Box::new([0; RECENT]),
-            waiting: Vec::with_capacity(PACKETS_BETWEEN as usize),
+            waiting: Vec::with_capacity(TOGETHER),
+            ipv4: Box::new([[0; 2]; TOGETHER]),
+            ipv4_count: 0,
+            workspace: Workspace::default(),
         };
         builder.begin_capture();
         builder
@@ -216,18 +227,52 @@ impl Builder {
         self.current.bytes += bytes;
     }
 
-    #[inline]
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "called for every packet, whose fields then stay in registers"
+    )]
     fn add_keys(&mut self, link_type: u16, packet: &[u8]) {
         if self.drops(ALL) {
             return;
         }
-        if let Some((addresses, ports)) = plain_flow(link_type, packet) {
-            self.add_flow(addresses.map(u64::from), ports, |identities| {
-                identities.of_ipv4(addresses, ports)
-            });
-        } else {
-            self.add_keys_of_any(link_type, packet);
+        match plain_flow(link_type, packet) {
+            Some((addresses, ports)) if self.drops(FLOWS) => self.add_ipv4(addresses, ports),
+            Some((addresses, ports)) => self.add_ipv4_flow(addresses, ports),
+            None => self.add_keys_of_any(link_type, packet),
         }
+    }
+
+    /// Adds addresses and ports of IPv4 where the extent does without flows. Most packets are of a known flow, but finding that
+    /// takes as long as finding their addresses.
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "called for most packets of extents with many flows"
+    )]
+    fn add_ipv4(&mut self, addresses: [u32; 2], ports: [u16; 2]) {
+        if !self.drops(PORTS) {
+            for port in ports {
+                self.ports.insert(port);
+            }
+        }
+        for address in addresses {
+            self.addresses.prefetch_ipv4(address);
+        }
+        if let Some(place) = self.ipv4.get_mut(self.ipv4_count) {
+            *place = addresses;
+            self.ipv4_count += 1;
+        }
+        if self.ipv4_count >= TOGETHER {
+            self.settle();
+        }
+    }
+
+    #[inline(never)]
+    fn add_ipv4_flow(&mut self, addresses: [u32; 2], ports: [u16; 2]) {
+        self.add_flow(addresses.map(u64::from), ports, |identities| {
+            identities.of_ipv4(addresses, ports)
+        });
     }
 
     #[inline(never)]
@@ -261,7 +306,6 @@ impl Builder {
     ) {
         let mut flow = 0;
         if self.drops(FLOWS) {
-            // Most packets are of a known flow, but finding that takes as long as finding their addresses.
             for address in addresses {
                 self.addresses.prefetch(address);
             }
@@ -278,7 +322,7 @@ impl Builder {
             addresses,
             ports,
         });
-        if self.waiting.len() == PACKETS_BETWEEN as usize {
+        if self.waiting.len() == TOGETHER {
             self.settle();
         }
     }
@@ -310,6 +354,13 @@ impl Builder {
             }
         }
         self.waiting = waiting;
+        let ipv4 = self.ipv4[..self.ipv4_count].as_flattened();
+        self.ipv4_count = 0;
+        if !self.drops(ADDRESSES) {
+            let hashes = &mut self.address_hashes;
+            let add = |address: u32| hashes.push(mix(u64::from(address)));
+            self.addresses.insert_ipv4(ipv4, add);
+        }
         self.drop_classes();
     }
 
@@ -379,6 +430,7 @@ impl Builder {
         self.ports.clear();
         self.recent.fill(0);
         self.waiting.clear();
+        self.ipv4_count = 0;
         self.dropped = 0;
         let most = fuse::capacity_at_most(self.budget(offset + EXTENT_BYTES_MAX, BEHIND));
         self.keys_max = most.min(KEYS_MAX);
@@ -392,14 +444,19 @@ impl Builder {
         let end = self.end();
         let budget = self.budget(end, behind);
         let mut extent = self.current.clone();
-        let mut hashes = Vec::new();
-        for class in [ADDRESSES, PORTS, FLOWS] {
+        let mut hashes = std::mem::take(&mut self.address_hashes);
+        let has_keys = extent.packets > 0 && !self.drops(ADDRESSES);
+        if has_keys && fuse::bytes(hashes.len()) <= budget {
+            extent.classes = ADDRESSES;
+        } else {
+            hashes.clear();
+        }
+        for class in [PORTS, FLOWS] {
             if extent.packets == 0 || self.drops(class) {
                 continue;
             }
             let before = hashes.len();
             match class {
-                ADDRESSES => hashes = std::mem::take(&mut self.address_hashes),
                 PORTS => hashes.extend(self.ports.iter().map(|port| Key::Port(port).hash())),
                 _ => hashes.append(&mut self.flow_hashes),
             }
@@ -410,8 +467,10 @@ impl Builder {
             }
         }
         if extent.classes != 0 {
-            extent.keys = Fuse::new(hashes);
+            extent.keys = Fuse::new(&mut hashes, &mut self.workspace);
         }
+        // Its memory is used again.
+        self.address_hashes = hashes;
         self.index_bytes += EXTENT_BYTES as u64;
         match &extent.keys {
             Some(keys) => self.index_bytes += (SET_BYTES + keys.fingerprints.len()) as u64,

@@ -65,21 +65,41 @@ struct Place {
     sum: u64,
 }
 
+/// Memory in which sets are built. It is used again: new memory costs a page fault for each 4 KiB.
+#[derive(Default)]
+pub(super) struct Workspace {
+    places: Vec<Place>,
+    /// Places that have one hash.
+    single: Vec<u32>,
+    /// Each hash and the place that decides about it.
+    order: Vec<(u64, usize)>,
+}
+
+impl Workspace {
+    /// Empties the places, and makes room for a set of `hashes` hashes. Whatever else is there stays and is overwritten.
+    fn prepare(&mut self, hashes: usize, places: usize) {
+        self.places.clear();
+        self.places.resize(places, Place::default());
+        self.single.resize(places + 1, 0);
+        self.order.resize(hashes, (0, 0));
+    }
+}
+
 impl Fuse {
-    /// The set of `hashes`. `None` if no try succeeds.
+    /// The set of `hashes`, some of which may be removed or moved. `None` if no try succeeds.
     ///
     /// Its shape is that for the number of `hashes`, unless some are equal.
-    pub(super) fn new(mut hashes: Vec<u64>) -> Option<Self> {
+    pub(super) fn new(hashes: &mut Vec<u64>, workspace: &mut Workspace) -> Option<Self> {
         // No try succeeds with equal hashes. They are rare, and sorting takes as long as a try: so only after the first.
-        Self::with_seed(&hashes, mix(1)).or_else(|| {
+        Self::with_seed(hashes, mix(1), workspace).or_else(|| {
             hashes.sort_unstable();
             hashes.dedup();
-            (0..TRIES).find_map(|seed| Self::with_seed(&hashes, mix(seed + 1)))
+            (0..TRIES).find_map(|seed| Self::with_seed(hashes, mix(seed + 1), workspace))
         })
     }
 
     /// The set of `hashes`, which differ from each other, if it exists with this seed.
-    fn with_seed(hashes: &[u64], seed: u64) -> Option<Self> {
+    fn with_seed(hashes: &[u64], seed: u64, workspace: &mut Workspace) -> Option<Self> {
         let (segment, segments) = shape(hashes.len());
         let length = segment as usize * (segments as usize + 2);
         let mut filter = Self {
@@ -88,7 +108,10 @@ impl Fuse {
             segments,
             fingerprints: vec![0; length],
         };
-        let mut places = vec![Place::default(); length];
+        workspace.prepare(hashes.len(), length);
+        let places = workspace.places.as_mut_slice();
+        let single = workspace.single.as_mut_slice();
+        let order = workspace.order.as_mut_slice();
         for &hash in hashes {
             let mixed = mix(hash ^ seed);
             for at in filter.places(mixed) {
@@ -99,13 +122,12 @@ impl Fuse {
         }
         // A place with one hash decides about this hash; without it, other places have one. Each place is added at most once. A
         // place is always written behind the last one, and counts only if it has one hash: the CPU cannot predict a branch.
-        let mut single = vec![0_u32; length + 1];
         let mut top = 0;
         for (at, place) in places.iter().enumerate() {
             single[top] = at as u32;
             top += usize::from(place.count == 1);
         }
-        let mut order = Vec::with_capacity(hashes.len());
+        let mut ordered = 0;
         while top > 0 {
             top -= 1;
             let at = single[top] as usize;
@@ -116,7 +138,8 @@ impl Fuse {
             else {
                 continue;
             };
-            order.push((mixed, at));
+            order[ordered] = (mixed, at);
+            ordered += 1;
             for other in filter.places(mixed) {
                 let place = &mut places[other];
                 place.count -= 1;
@@ -125,7 +148,7 @@ impl Fuse {
                 top += usize::from(place.count == 1);
             }
         }
-        if order.len() < hashes.len() {
+        if ordered < hashes.len() {
             return None;
         }
         for &(mixed, place) in order.iter().rev() {
@@ -171,17 +194,24 @@ fn fingerprint(mixed: u64) -> u8 {
 mod tests {
     use super::*;
 
+    fn built(mut hashes: Vec<u64>) -> Fuse {
+        Fuse::new(&mut hashes, &mut Workspace::default()).expect("a filter")
+    }
+
     #[test]
     fn every_member_is_found_and_few_others() {
-        for count in [0, 1, 2, 3, 7, 100, 5000, 200_000] {
+        let mut workspace = Workspace::default();
+        for count in [0, 1, 2, 200_000, 3, 7, 100, 5000] {
             let hashes: Vec<u64> = (0..count).map(mix).collect();
-            let filter = Fuse::new(hashes.clone()).expect("a filter");
+            let filter = built(hashes.clone());
+            assert_eq!(built(hashes.iter().rev().copied().collect()), filter);
+            let twice = hashes.iter().chain(&hashes).copied().collect();
+            assert_eq!(built(twice), filter, "{count}");
+            // Memory of other sets, larger or smaller.
             assert_eq!(
-                Fuse::new(hashes.iter().rev().copied().collect()).as_ref(),
+                Fuse::new(&mut hashes.clone(), &mut workspace).as_ref(),
                 Some(&filter)
             );
-            let twice = hashes.iter().chain(&hashes).copied().collect();
-            assert_eq!(Fuse::new(twice).as_ref(), Some(&filter), "{count}");
             assert!(hashes.iter().all(|&hash| filter.may_have(hash)), "{count}");
             assert_eq!(filter.fingerprints.len(), bytes(hashes.len()));
             assert!(hashes.len() <= capacity_at_most(bytes(hashes.len())));

@@ -8,6 +8,9 @@ use abi::prefetch::prefetch_value;
 /// Fewest places of a set.
 const PLACES_MIN: usize = 1 << 10;
 
+/// Room that a set keeps for numbers that are added together.
+const ROOM: usize = 128;
+
 /// Numbers that strangers do not know.
 fn random<const N: usize>() -> [u64; N] {
     [(); N].map(|()| RandomState::new().hash_one(0))
@@ -66,8 +69,14 @@ impl Identities {
     /// The identity of the address with this number.
     #[inline]
     fn of_address(&self, address: u64) -> u64 {
+        self.place_of(address).max(1)
+    }
+
+    /// The place of the address with this number. It can be 0.
+    #[inline]
+    fn place_of(&self, address: u64) -> u64 {
         let [first, second, ..] = self.random;
-        fold(address ^ first, second).max(1)
+        fold(address ^ first, second)
     }
 }
 
@@ -113,23 +122,17 @@ impl<T: Copy + Default + PartialEq> NumberSet<T> {
     /// Adds a number, whose place is the last bits of `place_of` it. Returns false if the set had it.
     #[inline]
     fn insert_by(&mut self, number: T, place_of: impl Fn(T) -> u64 + Copy) -> bool {
-        if 2 * self.count >= self.places.len() {
+        self.make_room(1, place_of);
+        let is_new = insert_into(&mut self.places, number, place_of(number));
+        self.count += usize::from(is_new);
+        is_new
+    }
+
+    /// Makes room for `count` more numbers, so that half of the places stay free.
+    #[inline]
+    fn make_room(&mut self, count: usize, place_of: impl Fn(T) -> u64 + Copy) {
+        while 2 * (self.count + count) > self.places.len() {
             self.grow(place_of);
-        }
-        let mask = self.places.len() - 1;
-        let mut at = place_of(number) as usize & mask;
-        // Ends: half of the places are free.
-        loop {
-            let found = self.places[at];
-            if found == number {
-                return false;
-            }
-            if found == T::default() {
-                self.places[at] = number;
-                self.count += 1;
-                return true;
-            }
-            at = (at + 1) & mask;
         }
     }
 
@@ -158,10 +161,29 @@ impl<T: Copy + Default + PartialEq> NumberSet<T> {
         if self.count == 0 {
             return;
         }
-        let used = (2 * self.count).next_power_of_two().max(PLACES_MIN);
+        let used = 2 * (self.count + ROOM);
+        let used = used.next_power_of_two().max(PLACES_MIN);
         self.places.truncate(used.max(self.places.len() / 2));
         self.places.fill(T::default());
         self.count = 0;
+    }
+}
+
+/// Puts a number into the first free place from `place`. Returns false if it was there. Some of the `places` must be free.
+#[inline]
+fn insert_into<T: Copy + Default + PartialEq>(places: &mut [T], number: T, place: u64) -> bool {
+    let mask = places.len() - 1;
+    let mut at = place as usize & mask;
+    loop {
+        let found = places[at];
+        if found == number {
+            return false;
+        }
+        if found == T::default() {
+            places[at] = number;
+            return true;
+        }
+        at = (at + 1) & mask;
     }
 }
 
@@ -186,22 +208,50 @@ impl AddressSet {
         match u32::try_from(address) {
             Ok(0) => !std::mem::replace(&mut self.has_zero, true),
             Ok(short) => {
-                let place_of = |number: u32| identities.of_address(u64::from(number));
+                let place_of = |number: u32| identities.place_of(u64::from(number));
                 self.short.insert_by(short, place_of)
             }
             Err(_) => self.long.insert(identities.of_address(address)),
         }
     }
 
+    /// Adds addresses of IPv4, and calls `added` for each that the set did not have.
+    #[inline]
+    pub(super) fn insert_ipv4(&mut self, addresses: &[u32], mut added: impl FnMut(u32)) {
+        let identities = &self.identities;
+        let place_of = |number: u32| identities.place_of(u64::from(number));
+        self.short.make_room(addresses.len(), place_of);
+        let places = self.short.places.as_mut_slice();
+        let mut count = 0;
+        for &address in addresses {
+            let is_new = if address == 0 {
+                !std::mem::replace(&mut self.has_zero, true)
+            } else {
+                let is_new = insert_into(places, address, place_of(address));
+                count += usize::from(is_new);
+                is_new
+            };
+            if is_new {
+                added(address);
+            }
+        }
+        self.short.count += count;
+    }
+
     /// Has the CPU fetch the place of an address that is about to be added.
     #[inline]
     pub(super) fn prefetch(&self, address: u64) {
-        let identity = self.identities.of_address(address);
-        if u32::try_from(address).is_ok() {
-            self.short.prefetch_place(identity);
-        } else {
-            self.long.prefetch_place(identity);
+        match u32::try_from(address) {
+            Ok(short) => self.prefetch_ipv4(short),
+            Err(_) => self.long.prefetch(self.identities.of_address(address)),
         }
+    }
+
+    /// As [`Self::prefetch`], for an address of IPv4.
+    #[inline]
+    pub(super) fn prefetch_ipv4(&self, address: u32) {
+        let place = self.identities.place_of(u64::from(address));
+        self.short.prefetch_place(place);
     }
 
     /// Removes all addresses.
@@ -347,6 +397,18 @@ mod tests {
             for address in some.chain(edges) {
                 set.prefetch(address);
                 assert_eq!(set.insert(address), expected.insert(address), "{address:x}");
+            }
+            // Those of IPv4 several at a time, twice as many as there are places at first.
+            let several: Vec<u32> = (0..2000_u32)
+                .map(|n| mix(n.into()) as u32 >> (n % 20))
+                .collect();
+            for part in several.chunks(500) {
+                let mut added = Vec::new();
+                set.insert_ipv4(part, |address| added.push(address));
+                let new = part
+                    .iter()
+                    .filter(|&&address| expected.insert(address.into()));
+                assert_eq!(added, new.copied().collect::<Vec<_>>());
             }
             set.clear();
         }

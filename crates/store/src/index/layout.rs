@@ -387,7 +387,14 @@ impl Rest<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::ops::Range;
+
+    use super::super::fuse::Workspace;
     use super::*;
+
+    fn set(hashes: Range<u64>) -> Option<Fuse> {
+        Fuse::new(&mut hashes.collect(), &mut Workspace::default())
+    }
 
     fn index() -> Index {
         let extent = |offset, keys: Option<Fuse>| Extent {
@@ -403,8 +410,8 @@ mod tests {
             bytes: 3000,
             extents: vec![
                 extent(0, None),
-                extent(1000, Fuse::new(vec![1, 2, 3])),
-                extent(2000, Fuse::new((0..500).collect())),
+                extent(1000, set(1..4)),
+                extent(2000, set(0..500)),
             ],
             ..Index::default()
         };

@@ -11,7 +11,7 @@ use crate::read::{ReadError, Reader};
 
 /// Writes the index of a capture file: an extent as soon as it is complete. It is the index that [`Index::build`] makes.
 ///
-/// Cost: the blocks are decoded; a set is built for each extent. Memory: at most 10 MiB.
+/// Cost: the blocks are decoded; a set is built for each extent. Memory: at most 12 MiB.
 ///
 /// [`Index::build`]: super::Index::build
 pub(crate) struct LiveIndex {

@@ -8,6 +8,8 @@ const NANOSECONDS: u64 = 1_000_000_000;
 /// express is such a fraction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Clock {
+    /// Nanoseconds of a tick. 0 if that is no whole number, or with an offset.
+    whole_ns: u64,
     numerator: u64,
     denominator: u128,
     offset_s: i64,
@@ -23,15 +25,22 @@ impl Clock {
             // Ticks are below 2^64: divided by more than 2^127 they are 0 whatever the divisor.
             (false, _) => (1, 10u128.checked_pow(exponent - 9).unwrap_or(u128::MAX)),
         };
-        Self {
+        let clock = Self {
+            whole_ns: 0,
             numerator,
             denominator,
             offset_s: 0,
-        }
+        };
+        clock.with_offset(0)
     }
 
     pub(super) fn with_offset(self, offset_s: i64) -> Self {
-        Self { offset_s, ..self }
+        let is_whole = self.denominator == 1 && offset_s == 0;
+        Self {
+            whole_ns: if is_whole { self.numerator } else { 0 },
+            offset_s,
+            ..self
+        }
     }
 
     /// Ticks per second, saturated.
@@ -49,21 +58,21 @@ impl Clock {
 
     /// Converts a time stamp to nanoseconds since 1970. `None` before 1970 and after the year 2554.
     #[inline]
-    pub(super) fn nanoseconds(self, high: u32, low: u32) -> Option<u64> {
+    pub(super) fn nanoseconds(&self, high: u32, low: u32) -> Option<u64> {
         self.nanoseconds_of(u64::from(high) << 32 | u64::from(low))
     }
 
     #[inline]
-    fn nanoseconds_of(self, ticks: u64) -> Option<u64> {
-        if self.denominator == 1 && self.offset_s == 0 {
-            return ticks.checked_mul(self.numerator);
+    fn nanoseconds_of(&self, ticks: u64) -> Option<u64> {
+        if self.whole_ns != 0 {
+            return ticks.checked_mul(self.whole_ns);
         }
         self.fraction(ticks)
     }
 
     /// Of a unit that is no whole number of nanoseconds, or with an offset. Apart, since the others are to be inlined.
     #[inline(never)]
-    fn fraction(self, ticks: u64) -> Option<u64> {
+    fn fraction(&self, ticks: u64) -> Option<u64> {
         // Below 2^94: no overflow; the offset adds less than 2^94 more.
         let since = u128::from(ticks) * u128::from(self.numerator) / self.denominator;
         let offset = i128::from(self.offset_s) * i128::from(NANOSECONDS);

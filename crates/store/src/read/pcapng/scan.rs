@@ -36,7 +36,7 @@ impl Pcapng {
     /// Returns the packet and the block's length. Everything else is for [`Self::step`].
     #[inline]
     pub(in crate::read) fn plain<'a>(&self, block: &'a [u8]) -> Option<(Packet<'a>, usize)> {
-        let (frame, original_len, has_options) = self.enhanced(block)?;
+        let (frame, original_len, has_options) = self.enhanced(self.order, block)?;
         if has_options {
             return None;
         }
@@ -52,35 +52,47 @@ impl Pcapng {
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "what it returns stays in registers")]
     pub(in crate::read) fn frame<'a>(&self, block: &'a [u8]) -> Option<Frame<'a>> {
-        self.enhanced(block).map(|(frame, ..)| frame)
+        if self.order != ByteOrder::NATIVE {
+            return self.foreign_frame(block);
+        }
+        // Without a choice between two orders for each number.
+        self.enhanced(ByteOrder::NATIVE, block)
+            .map(|(frame, ..)| frame)
     }
 
-    /// As [`Self::frame`], with the length on the wire and whether there are options.
+    /// As [`Self::frame`], for a file of a machine with another byte order.
+    #[inline(never)]
+    fn foreign_frame<'a>(&self, block: &'a [u8]) -> Option<Frame<'a>> {
+        self.enhanced(self.order, block).map(|(frame, ..)| frame)
+    }
+
+    /// As [`Self::frame`], for a file of this `order`, with the length on the wire and whether there are options.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "what it returns stays in registers")]
-    fn enhanced<'a>(&self, block: &'a [u8]) -> Option<(Frame<'a>, u32, bool)> {
-        let [kind, length, interface, high, low, captured, original_len] =
-            self.order.words(block)?;
+    fn enhanced<'a>(&self, order: ByteOrder, block: &'a [u8]) -> Option<(Frame<'a>, u32, bool)> {
+        let [kind, length, interface, high, low, captured, original_len] = order.words(block)?;
         let packet_interface = self.interfaces.get(interface as usize)?;
         let (length, captured) = (length as usize, captured as usize);
         if kind != ENHANCED_PACKET || captured > packet_interface.captured_max {
             return None;
         }
-        let end = ENHANCED_HEADER_BYTES + captured.next_multiple_of(4);
-        if length < end + 4 || !length.is_multiple_of(4) {
+        // Without the padding of the packet. A length of whole words that is at least this has room for the padding, too.
+        let unpadded = ENHANCED_HEADER_BYTES + captured + 4;
+        if length < unpadded || !length.is_multiple_of(4) {
             return None;
         }
-        let [trailer] = self.order.words(block.get(length - 4..)?)?;
+        let (body, trailer) = block.get(..length)?.split_last_chunk::<4>()?;
+        let [trailer] = order.words(trailer)?;
         if trailer as usize != length {
             return None;
         }
         let frame = Frame {
             interface: self.first_interface + interface,
             timestamp_ns: packet_interface.clock.nanoseconds(high, low),
-            bytes: block.get(ENHANCED_HEADER_BYTES..)?.get(..captured)?,
+            bytes: body.get(ENHANCED_HEADER_BYTES..)?.get(..captured)?,
             block_bytes: length,
         };
-        Some((frame, original_len, length > end + 4))
+        Some((frame, original_len, length >= unpadded + 4))
     }
 
     /// The first index in `..within` of `window` at which a packet's block seems to begin: it and the
