@@ -10,6 +10,7 @@ use ring::DeliveryMode;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tapline::Namespace;
 use tapline::capture::{Backend, Capture, CaptureOptions, Ended};
+use tapline::filter::classic::{ClassicProgram, Instruction};
 
 use crate::support::changes::{batch, open, set};
 use crate::support::{
@@ -316,6 +317,33 @@ fn a_closure_receives_what_a_loop_would() {
     });
     assert_eq!(numbers, (0..100).collect::<Vec<_>>());
     assert_eq!(summary.unwrap().account.delivered, 100);
+}
+
+/// The program tests the last byte of a frame, which is beyond the snaplen: the reader, which runs it on packets that were in the
+/// ring, refuses them.
+#[test]
+fn a_new_filter_is_run_by_the_reader_on_packets_that_were_in_the_ring_only() {
+    let mut pair = Pair::new();
+    let short = options(&pair.right, Backend::PacketV2).snaplen(20);
+    let mut capture = pair.open(short.packets(10));
+    pair.send(0, 1);
+    pair.until(1);
+    let program = ClassicProgram::new(vec![
+        Instruction::new(0x30, 59),
+        Instruction::jump(0x15, 0x5a, 0, 1),
+        Instruction::new(0x06, 262_144),
+        Instruction::new(0x06, 0),
+    ]);
+    capture.replace_filter(&program.unwrap()).unwrap();
+    pair.send(1, 10);
+    pair.until(11);
+    let mut numbers = Vec::new();
+    let summary = capture.run(|packet| {
+        numbers.push(number(packet.data()));
+        Ok(())
+    });
+    assert_eq!(numbers, (1..11).collect::<Vec<_>>());
+    assert_account(&summary.unwrap().account, 10, 1, 0);
 }
 
 #[test]
