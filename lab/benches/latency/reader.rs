@@ -64,6 +64,7 @@ pub const V2_POLL: &str = "V2, poll(2)";
 pub const IMMEDIATE: &str = "tapline immediate";
 pub const ADAPTIVE_200: &str = "tapline adaptive, 200 us";
 pub const ADAPTIVE_500: &str = "tapline adaptive, 500 us";
+pub const ADAPTIVE_1000: &str = "tapline adaptive, 1 ms";
 pub const ADAPTIVE_FULL: &str = "tapline adaptive, -s 1518";
 pub const ADAPTIVE_LONG: &str = "tapline adaptive, -s 9018";
 pub const V3: &str = "tapline, V3, 1 ms";
@@ -89,7 +90,7 @@ const fn reader(
     }
 }
 
-pub const READERS: [Reader; 11] = [
+pub const READERS: [Reader; 12] = [
     reader(V2_POLL, How::V2Poll, ALL, true),
     reader(
         IMMEDIATE,
@@ -99,6 +100,7 @@ pub const READERS: [Reader; 11] = [
     ),
     reader(ADAPTIVE_200, adaptive(200, SNAPLEN), ALL, true),
     reader(ADAPTIVE_500, adaptive(500, SNAPLEN), SHORT, false),
+    reader(ADAPTIVE_1000, adaptive(1000, SNAPLEN), SHORT, false),
     reader(ADAPTIVE_FULL, adaptive(200, 1518), &["stall"], false),
     reader(ADAPTIVE_LONG, adaptive(200, 9018), ALL, false),
     reader(

@@ -16,7 +16,7 @@ pub struct DeliveryArgs {
     pub delivery: Option<Delivery>,
 
     /// With --delivery adaptive: maximum latency at high packet rates; at least 1 ms with packet-v3,
-    /// which is selected for long packets (see --stall) [default: 200us]
+    /// which is selected for long packets (see --stall) and for targets from 1ms to below 4ms [default: 200us]
     #[arg(hide_short_help = true, long, value_name = "TIME", value_parser = units::nonzero_time, help_heading = "Performance")]
     pub latency_target: Option<Duration>,
 
@@ -25,7 +25,8 @@ pub struct DeliveryArgs {
     #[arg(hide_short_help = true, long, value_name = "TIME", value_parser = units::time, help_heading = "Performance")]
     pub spin: Option<Duration>,
 
-    /// With --delivery batch: size of a batch, including ring headers. packet-v3 detects a full batch late, by up to 1/16 of --timeout and some milliseconds
+    /// With --delivery batch: size of a batch, including ring headers. packet-v3 detects a full batch up to a block late: usually a quarter
+    /// of the batch, or 1/16 of --timeout
     /// [default: as large as the ring allows into a file, 1M otherwise]
     #[arg(hide_short_help = true, long, value_name = "SIZE", value_parser = units::size, help_heading = "Performance")]
     pub min_bytes: Option<u64>,

@@ -29,7 +29,8 @@ fn the_summary_has_the_promised_keys() {
         ("-s 96 --min-bytes 64k", "packet-v2"),
         ("-s 96 --min-bytes 64k --backend packet-v3", "packet-v3"),
         ("--min-bytes 64k", "packet-v3"),
-        ("-s 96 --latency-target 1ms", "packet-v2"),
+        ("-s 96 --latency-target 500us", "packet-v2"),
+        ("-s 96 --latency-target 4ms", "packet-v2"),
     ] {
         let running = scene.capture(&format!("-c 3 {flags}"));
         scene.send(&frames(3, 70));

@@ -12,7 +12,7 @@ use super::buffer::Buffer;
 use super::chunk::ChunkEncoder;
 use super::encoder::Encoder;
 use super::options::{CaptureFileOptions, Compression, Output, SecretsSource, StatisticsSource};
-use super::preface::Preface;
+use super::preface::{PROCESSES_MAX, Preface};
 use super::rotation::Budget;
 use super::sink::{Failure, Frames, Sink};
 use super::{WriteError, pcap, pcapng};
@@ -103,6 +103,9 @@ pub struct CaptureFile {
 }
 
 impl CaptureFile {
+    /// Processes that each file of a rotation describes at its beginning: those [added](Self::add_process) last.
+    pub const REPEATED_PROCESSES: usize = PROCESSES_MAX;
+
     /// Creates the (first) file and writes its header.
     ///
     /// `now_ns` is the time in nanoseconds since 1970 UTC by the clock of the packets: the current time

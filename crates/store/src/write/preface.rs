@@ -5,7 +5,7 @@ use crate::block::{Block, Options, kind};
 use crate::model::{Interface, Process, Section, Statistics};
 
 /// Processes that later files describe, too: the newest ones.
-const PROCESSES_MAX: usize = 1024;
+pub(super) const PROCESSES_MAX: usize = 1024;
 
 /// Maximum bytes of names and secrets that later files repeat. Further ones are in one file only.
 const REPEATED_BYTES_MAX: usize = 16 << 20;

@@ -70,8 +70,6 @@ pub struct Engine {
     live: LiveCounters,
     /// Interfaces that get no more packets.
     leaving: Vec<Leaving>,
-    /// How often the list of queues has changed.
-    layout: u64,
     /// Interfaces that went down and may come back.
     down: Vec<IfIndex>,
     /// Packets that the rings had received when the deadline of the end was over.
@@ -172,7 +170,6 @@ impl Engine {
             start_ns,
             live: LiveCounters::default(),
             leaving: Vec::new(),
-            layout: 0,
             down: Vec::new(),
             accepted_late: None,
         }

@@ -28,8 +28,6 @@ pub struct Pull {
     direct_start: usize,
     /// The next packet of each queue.
     heads: Vec<Head>,
-    /// The list of queues that `heads` belong to.
-    layout: u64,
     /// The queue of the packet that was lent last.
     last: Option<usize>,
     /// A batch that could stay in its ring is at its end: the others that could wait for its next one.
@@ -81,7 +79,6 @@ impl Pull {
             direct_end: usize::MAX,
             direct_start: 0,
             heads: engine.queues.iter().map(Head::of).collect(),
-            layout: engine.layout(),
             last: None,
             is_first_at_end: false,
             batches: 0,
@@ -421,17 +418,14 @@ impl Pull {
     fn begin_batches(&mut self, engine: &mut Engine) -> bool {
         self.last = None;
         self.is_first_at_end = false;
-        if self.layout != engine.layout() {
-            self.layout = engine.layout();
-            self.heads = engine.queues.iter().map(Head::of).collect();
-        }
+        // Queues may have come and gone, and rings of the other version of TPACKET may have taken over.
+        self.heads.clear();
+        self.heads.extend(engine.queues.iter().map(Head::of));
         let mut has_packet = false;
         for (number, queue) in engine.queues.iter_mut().enumerate() {
             if queue.reader.begin_batch() {
                 has_packet = true;
                 self.look(queue, number);
-            } else {
-                self.heads[number].time_ns = None;
             }
         }
         // Batches that are empty from the start are at no end.

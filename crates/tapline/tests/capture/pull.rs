@@ -5,12 +5,14 @@ use std::thread;
 use std::time::Duration;
 
 use allocation_counter::measure;
-use lab::Net;
+use lab::{Net, wait};
 use ring::DeliveryMode;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tapline::Namespace;
 use tapline::capture::{Backend, Capture, CaptureOptions, Ended};
+use tapline::filter::classic::{ClassicProgram, Instruction};
 
+use crate::support::changes::{batch, open, set};
 use crate::support::{
     BACKENDS, Pair, Witness, assert_account, frames, frames_only_split, ipv4_only, number, options,
     send,
@@ -160,6 +162,38 @@ fn packets_of_several_interfaces_are_merged_by_time_without_allocation() {
     assert!(few.abs_diff(many) < 10, "{few} and {many}");
 }
 
+/// The frames of a TPACKET_V2 ring can stay in it while packets of another interface are older. A block of TPACKET_V3 cannot.
+#[test]
+fn packets_of_several_interfaces_are_all_pulled_after_blocks_took_over_from_frames() {
+    const COUNT: u32 = 11;
+    let net = Net::new();
+    let [mut left, mut right] = net.pair();
+    net.join(&mut left, &mut right);
+    let frame_rings = both(&right).backend(None::<Backend>);
+    let (mut capture, control) = open(&right, frame_rings.packets(COUNT.into()));
+    let has =
+        |capture: &Capture, backend: Backend| capture.links().all(|link| link.backend == backend);
+    assert!(has(&capture, Backend::PacketV2));
+    // The reader waits so long for a batch that it has blocks of both interfaces.
+    set(&control, batch(usize::MAX, 100)).unwrap();
+    control.set_buffer(16 << 20).unwrap();
+    wait::until("blocks have taken over", || {
+        let mut ready = capture.next_batch(Duration::from_millis(1)).unwrap();
+        assert!(ready.as_mut().unwrap().next().is_none());
+        has(&capture, Backend::PacketV3)
+    });
+    let mut ready = capture.next_batch(Duration::from_millis(5)).unwrap();
+    assert!(ready.as_mut().unwrap().next().is_none());
+    let links: Vec<_> = left.interfaces().iter().map(|link| link.index).collect();
+    left.run(|| {
+        lab::generator::send_frames(links[0], frames(0, 1)).unwrap();
+        lab::generator::send_frames(links[1], frames(1, COUNT - 1)).unwrap();
+    });
+    assert_eq!(pull_all(&mut capture), (0..COUNT).collect::<Vec<_>>());
+    let account = capture.finish().unwrap().account;
+    assert_account(&account, COUNT.into(), 0, 0);
+}
+
 #[test]
 fn pulling_allocates_nothing_per_packet() {
     let pulling = |packets: u64| {
@@ -283,6 +317,33 @@ fn a_closure_receives_what_a_loop_would() {
     });
     assert_eq!(numbers, (0..100).collect::<Vec<_>>());
     assert_eq!(summary.unwrap().account.delivered, 100);
+}
+
+/// The program tests the last byte of a frame, which is beyond the snaplen: the reader, which runs it on packets that were in the
+/// ring, refuses them.
+#[test]
+fn a_new_filter_is_run_by_the_reader_on_packets_that_were_in_the_ring_only() {
+    let mut pair = Pair::new();
+    let short = options(&pair.right, Backend::PacketV2).snaplen(20);
+    let mut capture = pair.open(short.packets(10));
+    pair.send(0, 1);
+    pair.until(1);
+    let program = ClassicProgram::new(vec![
+        Instruction::new(0x30, 59),
+        Instruction::jump(0x15, 0x5a, 0, 1),
+        Instruction::new(0x06, 262_144),
+        Instruction::new(0x06, 0),
+    ]);
+    capture.replace_filter(&program.unwrap()).unwrap();
+    pair.send(1, 10);
+    pair.until(11);
+    let mut numbers = Vec::new();
+    let summary = capture.run(|packet| {
+        numbers.push(number(packet.data()));
+        Ok(())
+    });
+    assert_eq!(numbers, (1..11).collect::<Vec<_>>());
+    assert_account(&summary.unwrap().account, 10, 1, 0);
 }
 
 #[test]

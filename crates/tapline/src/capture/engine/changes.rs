@@ -15,11 +15,6 @@ use super::{Engine, Leaving};
 pub const LEAVE_NS: u64 = 1_000_000;
 
 impl Engine {
-    /// How often the list of queues has changed.
-    pub fn layout(&self) -> u64 {
-        self.layout
-    }
-
     /// Applies the changes that another thread has prepared; returns whether there were any.
     pub(super) fn apply_pending<C: Consumer>(
         &mut self,
@@ -59,7 +54,6 @@ impl Engine {
             link_poller.add(interface.index());
         }
         self.interfaces.push(interface);
-        self.layout += 1;
         for queue in new.queues {
             let number = self.queues.len();
             self.queues.push(queue);
@@ -139,7 +133,6 @@ impl Engine {
         for (number, queue) in self.queues.iter().enumerate().skip(range.start) {
             self.poller.add(number, queue)?;
         }
-        self.layout += 1;
         self.pending.settle_one();
         Ok(())
     }

@@ -57,7 +57,6 @@ impl Engine {
                 start_ns: self.start_ns,
                 live: LiveCounters::default(),
                 leaving: Vec::new(),
-                layout: 0,
                 down: Vec::new(),
                 accepted_late: None,
             };

@@ -63,7 +63,7 @@ impl Moderation {
     }
 
     /// At `now_ns` the rings are empty; `packets` were read since they were empty last. `cpu_ns` returns the CPU time of the
-    /// reader; it is called some times per second at most.
+    /// reader; it is called some hundred times per second at most.
     pub fn emptied(&mut self, now_ns: u64, packets: u64, cpu_ns: impl Fn() -> u64) -> Wait {
         if self.is_asleep {
             self.is_dense = packets >= RARE;
@@ -84,7 +84,7 @@ impl Moderation {
             return Wait::ForPacket;
         }
         if !self.is_dense {
-            self.chooser.interrupt();
+            self.chooser.interrupt(now_ns, packets, cpu_ns);
             return Wait::ForPacket;
         }
         if self.packets > MANY {

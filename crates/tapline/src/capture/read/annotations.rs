@@ -9,8 +9,9 @@ use wire::packet_id;
 use crate::packet::Packet;
 use crate::who::{ProcessCounts, ProcessFinder};
 
-/// Processes whose descriptions are remembered as written.
-const DESCRIBED_MAX: usize = 1 << 16;
+/// Processes whose descriptions are remembered as written: no more than the next file of a rotation begins with. Otherwise, a
+/// process that was described long ago would have packets in a file that does not describe it.
+const DESCRIBED_MAX: usize = CaptureFile::REPEATED_PROCESSES;
 
 /// Finds out about packets before they are written.
 #[derive(Default)]

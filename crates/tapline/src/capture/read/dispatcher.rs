@@ -177,7 +177,9 @@ impl<C: Consumer> Dispatcher<'_, C> {
             Some(exact) => {
                 // Copied only here: a packet whose address is taken cannot stay in registers.
                 let packet = *packet;
-                exact.kept(&packet)
+                let kept = exact.kept(&packet);
+                exact.advance();
+                kept
             }
         };
         let Some(bytes) = kept else {

@@ -161,7 +161,12 @@ impl HandOver for PacketHandOver {
         };
         self.options.buffer_bytes = options.buffer_bytes;
         self.options.stall = options.stall;
-        blocks::divide_batch(&mut self.options, &self.capture, options.delivery);
+        blocks::suit(
+            &mut self.options,
+            &self.capture,
+            options.delivery,
+            options.spin,
+        );
         if options.filter_version != self.filter_version {
             return self.prepare_filtered(options);
         }

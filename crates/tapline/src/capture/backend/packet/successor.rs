@@ -7,7 +7,6 @@ use ring::DirectionFilter;
 use super::super::super::control::error::ChangeError;
 use super::super::super::control::hand_over::{NewFilter, RunOptions};
 use super::super::super::error::CaptureError;
-use super::super::super::plan::backend::Backend;
 use super::super::super::plan::interface_plan::InterfacePlan;
 use super::super::super::plan::options::CaptureOptions;
 use super::super::super::read::exact_filter::ExactFilter;
@@ -89,11 +88,6 @@ pub fn choose_filter(
 /// The options of a ring behind `filter`.
 pub fn ring_options(options: &CaptureOptions, filter: ring::RingFilter) -> ring::RingOptions {
     let mut ring = ring::RingOptions {
-        version: match options.backend {
-            Some(Backend::PacketV2) => Some(ring::TpacketVersion::V2),
-            Some(Backend::PacketV3) => Some(ring::TpacketVersion::V3),
-            _ => None,
-        },
         promiscuous: options.promiscuous,
         direction: options.direction,
         snaplen: options.snaplen,
@@ -104,6 +98,6 @@ pub fn ring_options(options: &CaptureOptions, filter: ring::RingFilter) -> ring:
         filter,
         ..ring::RingOptions::default()
     };
-    blocks::divide_batch(&mut ring, options, options.delivery);
+    blocks::suit(&mut ring, options, options.delivery, options.spin);
     ring
 }

@@ -132,8 +132,8 @@ fn a_burst_costs_its_first_packets_and_a_sleep() {
     let moments: Vec<u64> = bursts.collect();
     let read = read(&moments);
     assert!(read.waits_ns.iter().all(|&wait_ns| wait_ns <= TARGET_NS));
-    // Four packets one by one, the rest together, and the sleep that finds nothing.
-    assert!(read.wakeups <= 100 * 6, "{}", read.wakeups);
+    // Four packets one by one, the rest together, and the sleep that finds nothing; once, 64 for as many packets.
+    assert!(read.wakeups <= 100 * 6 + 64, "{}", read.wakeups);
 }
 
 #[test]
@@ -165,6 +165,22 @@ fn a_timer_that_costs_more_than_its_packets_is_not_used() {
         let cheaper = all_packets.min(all_timers);
         let cost = read.cpu_ns as f64 / cheaper as f64;
         assert!(cost < 1.05, "{rate_pps}, {timer_ns}: {cost}");
+    }
+}
+
+/// A sleep after the fourth packet of a burst finds one more, and so does one in traffic that is dense for a moment. A measurement
+/// needs more sleeps than these have in a row.
+#[test]
+fn where_timers_are_dear_short_bursts_set_few() {
+    let packet_ns = 4000;
+    let bursts = (0..3000).flat_map(|burst| (0..5).map(move |n| burst * 1_000_000 + n * 10_000));
+    let irregular = [60_000, 150_000, 300_000].map(|mean_ns| scattered(mean_ns, 20_000));
+    for moments in irregular.into_iter().chain([bursts.collect()]) {
+        let read = read_at_cost(&moments, 60_000, packet_ns);
+        assert!(read.waits_ns.iter().all(|&wait_ns| wait_ns <= TARGET_NS));
+        let all_packets = moments.len() as u64 * packet_ns;
+        let cost = read.cpu_ns as f64 / all_packets as f64;
+        assert!(cost < 1.1, "{cost}");
     }
 }
 

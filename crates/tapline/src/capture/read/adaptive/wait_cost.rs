@@ -5,6 +5,8 @@
 //!  16 sleeps ──▶ 64 packets, a wake-up each ──▶ the cheaper way for a second, then again
 //!      └── so many packets that no sleep is that expensive ──▶ sleeps for a second
 //! ```
+//!
+//! A measurement that a low rate interrupts continues at the next high rate.
 
 /// Sleeps of a measurement.
 const SLEEPS: u64 = 16;
@@ -25,14 +27,23 @@ struct Cost {
     packets: u64,
 }
 
+/// Measures the CPU time for packets, with interruptions.
+#[derive(Clone, Copy, Debug, Default)]
+struct Meter {
+    /// Up to the last interruption.
+    cost: Cost,
+    /// The thread's CPU time when the measurement began or continued. `None` while it is interrupted.
+    since_ns: Option<u64>,
+}
+
 #[derive(Clone, Copy, Debug)]
 enum Phase {
     /// Nothing is known, or what was known is old.
     Begin,
-    /// Measures sleeps. `since` has the CPU time at the start.
-    Sleeps { since: Cost, sleeps: u64 },
+    /// Measures sleeps.
+    Sleeps { meter: Meter, sleeps: u64 },
     /// Measures wake-ups for packets.
-    WakeUps { since: Cost, sleeps: Cost },
+    WakeUps { meter: Meter, sleeps: Cost },
     /// The cheaper way is known.
     Settled { until_ns: u64, sleeps: bool },
 }
@@ -46,10 +57,14 @@ impl WaitChooser {
         Self(Phase::Begin)
     }
 
-    /// The rate is low: a measurement that is not complete is void.
-    pub(super) fn interrupt(&mut self) {
-        if !matches!(self.0, Phase::Settled { .. }) {
-            self.0 = Phase::Begin;
+    /// The rate is low, and `packets` were read. A measurement continues when the rate is high again: if packets come in short
+    /// bursts, each burst has a sleep or two.
+    pub(super) fn interrupt(&mut self, now_ns: u64, packets: u64, cpu_ns: impl Fn() -> u64) {
+        if self.meter().is_some_and(|meter| meter.since_ns.is_some()) {
+            self.advance(now_ns, packets, &cpu_ns);
+            if let Some(meter) = self.meter() {
+                meter.pause(cpu_ns());
+            }
         }
     }
 
@@ -59,47 +74,60 @@ impl WaitChooser {
     }
 
     /// Whether to sleep next, after `packets` were read. `cpu_ns` returns the thread's CPU time; it is called four times
-    /// per measurement at most.
+    /// per measurement at most, and twice for each interruption.
     pub(super) fn sleeps(&mut self, now_ns: u64, packets: u64, cpu_ns: impl Fn() -> u64) -> bool {
-        let from = || Cost {
-            cpu_ns: cpu_ns(),
-            packets: 0,
-        };
-        self.0 = match self.0 {
-            Phase::Settled { until_ns, .. } if now_ns < until_ns => self.0,
-            Phase::Begin | Phase::Settled { .. } => Phase::Sleeps {
-                since: from(),
-                sleeps: 0,
-            },
-            Phase::Sleeps { mut since, sleeps } => {
-                since.packets += packets;
-                let sleeps = sleeps + 1;
-                if sleeps < SLEEPS {
-                    Phase::Sleeps { since, sleeps }
-                } else if since.packets > SLEEPS * PACKETS_IN_SLEEP_MAX {
-                    Phase::settled(now_ns, true)
-                } else {
-                    let cost = since.until(cpu_ns());
-                    Phase::WakeUps {
-                        since: from(),
-                        sleeps: cost,
-                    }
-                }
-            }
-            Phase::WakeUps { mut since, sleeps } => {
-                since.packets += packets;
-                if since.packets < PACKETS {
-                    Phase::WakeUps { since, sleeps }
-                } else {
-                    let is_cheaper = sleeps.is_at_most(since.until(cpu_ns()));
-                    Phase::settled(now_ns, is_cheaper)
-                }
-            }
-        };
+        match self.meter() {
+            // These packets were read before the measurement continues.
+            Some(meter) if meter.since_ns.is_none() => meter.since_ns = Some(cpu_ns()),
+            _ => self.advance(now_ns, packets, cpu_ns),
+        }
         match self.0 {
             Phase::Settled { sleeps, .. } => sleeps,
             phase => !matches!(phase, Phase::WakeUps { .. }),
         }
+    }
+
+    /// The measurement, if there is one.
+    fn meter(&mut self) -> Option<&mut Meter> {
+        match &mut self.0 {
+            Phase::Sleeps { meter, .. } | Phase::WakeUps { meter, .. } => Some(meter),
+            Phase::Begin | Phase::Settled { .. } => None,
+        }
+    }
+
+    /// A wait has ended, with `packets`.
+    fn advance(&mut self, now_ns: u64, packets: u64, cpu_ns: impl Fn() -> u64) {
+        self.0 = match self.0 {
+            Phase::Settled { until_ns, .. } if now_ns < until_ns => self.0,
+            Phase::Begin | Phase::Settled { .. } => Phase::Sleeps {
+                meter: Meter::begin(cpu_ns()),
+                sleeps: 0,
+            },
+            Phase::Sleeps { mut meter, sleeps } => {
+                meter.cost.packets += packets;
+                let sleeps = sleeps + 1;
+                if sleeps < SLEEPS {
+                    Phase::Sleeps { meter, sleeps }
+                } else if meter.cost.packets > SLEEPS * PACKETS_IN_SLEEP_MAX {
+                    Phase::settled(now_ns, true)
+                } else {
+                    meter.pause(cpu_ns());
+                    Phase::WakeUps {
+                        sleeps: meter.cost,
+                        meter: Meter::begin(cpu_ns()),
+                    }
+                }
+            }
+            Phase::WakeUps { mut meter, sleeps } => {
+                meter.cost.packets += packets;
+                if meter.cost.packets < PACKETS {
+                    Phase::WakeUps { meter, sleeps }
+                } else {
+                    meter.pause(cpu_ns());
+                    Phase::settled(now_ns, sleeps.is_at_most(meter.cost))
+                }
+            }
+        };
     }
 }
 
@@ -112,15 +140,24 @@ impl Phase {
     }
 }
 
-impl Cost {
-    /// The difference of CPU times, for the packets since.
-    fn until(self, cpu_ns: u64) -> Self {
+impl Meter {
+    /// Begins at the CPU time `cpu_ns`.
+    fn begin(cpu_ns: u64) -> Self {
         Self {
-            cpu_ns: cpu_ns.saturating_sub(self.cpu_ns),
-            ..self
+            cost: Cost::default(),
+            since_ns: Some(cpu_ns),
         }
     }
 
+    /// Stops at the CPU time `cpu_ns`.
+    fn pause(&mut self, cpu_ns: u64) {
+        if let Some(since_ns) = self.since_ns.take() {
+            self.cost.cpu_ns += cpu_ns.saturating_sub(since_ns);
+        }
+    }
+}
+
+impl Cost {
     /// Whether a packet costs at most as much as one of `other`.
     fn is_at_most(self, other: Self) -> bool {
         let cross = |one: Self, two: Self| u128::from(one.cpu_ns) * u128::from(two.packets);
