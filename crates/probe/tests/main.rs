@@ -7,10 +7,11 @@ mod changes;
 mod errors;
 mod limits;
 mod memory;
+mod memory_forecast;
 mod model;
 mod packets;
 mod paths;
-mod room;
+
 mod scale;
 mod schedule;
 mod settings;

@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use lab::held::Objects;
+use lab::resources::Objects;
 use lab::wait;
 use rustix::process::Signal;
 use serde_json::json;

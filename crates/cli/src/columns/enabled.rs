@@ -1,4 +1,4 @@
-//! The program with Parquet and Arrow.
+//! Writing Parquet and Arrow, if the program is built with the feature `columns`.
 
 use std::fs::File;
 use std::io;
