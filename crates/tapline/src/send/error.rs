@@ -26,10 +26,10 @@ pub enum SendError {
         /// Its name.
         link: String,
     },
-    /// The interface, or one that is stacked with it, carries a default route or one nearly as wide (wider than 10.0.0.0/8 or
-    /// fc00::/7): it connects this host to others.
+    /// The interface, or one that is stacked with it, carries a default route or another route wider than 10.0.0.0/8 or
+    /// fc00::/7: it connects this host to others.
     #[error(
-        "interface {link} carries a default route or one nearly as wide, or is stacked with one that does"
+        "interface {link} is an uplink: it carries a route wider than 10.0.0.0/8 or fc00::/7, such as a default route, or is stacked with such an interface"
     )]
     Uplink {
         /// Its name.
@@ -37,7 +37,7 @@ pub enum SendError {
     },
     /// The interface has become an uplink while the job was running. Packets may have been sent for a tenth of a second since.
     #[error(
-        "interface {link} has become an uplink: it carries a default route or one nearly as wide, or is stacked with one that does"
+        "interface {link} has become an uplink: it carries a route wider than 10.0.0.0/8 or fc00::/7, such as a default route, or is stacked with such an interface"
     )]
     BecameUplink {
         /// Its name.

@@ -33,7 +33,7 @@ fn an_uplink_takes_a_high_rate_with_consent_only() {
     let ended = ping(&scene, fast);
     assert_eq!(
         ended.refusal(2),
-        "interface left0 carries a default route or one nearly as wide, and the rate is above 10 000 per second; give \
+        "interface left0 is an uplink, with a route wider than 10.0.0.0/8 or fc00::/7, and the rate is above 10 000 per second; give \
          --yes-on-uplink to ping on it"
     );
     let ended = ping(&scene, &format!("--yes-on-uplink {fast}"));
