@@ -80,7 +80,7 @@ pub fn answer(request: Request, counters: impl FnOnce() -> Option<String>) -> Ve
             "Allow: GET, HEAD\r\n",
             "the counters can be read, with GET\n",
         ),
-        Request::Garbage => say("400 Bad Request", "", "this is no request of HTTP/1\n"),
+        Request::Garbage => say("400 Bad Request", "", "this is not an HTTP/1 request\n"),
     }
 }
 

@@ -100,7 +100,7 @@ fn streams(args: &MonitorArgs) -> Result<Vec<Box<dyn ChangeStream>>, Failure> {
     }
     let named = |word: &String| {
         let words = NetObject::names(|object| NetObject::MONITORED.contains(&object));
-        let line = format!("{word:?} is no object that monitor can follow (use {words})");
+        let line = format!("{word:?} is not an object that monitor can follow (use {words})");
         NetObject::named(word).ok_or_else(|| Failure::new(Exit::Usage, line))
     };
     let objects: Vec<_> = args.objects.iter().map(named).collect::<Result<_, _>>()?;

@@ -126,7 +126,7 @@ fn wrong_usage_is_refused_before_anything_is_sent() {
             (
                 &format!("--exclude-file {list} 10.1.0.9"),
                 2,
-                "list: line 2: 10.1.0.300 is no prefix",
+                "list: line 2: 10.1.0.300 is not a prefix",
             ),
             (
                 "--exclude-file /no/such/list 10.1.0.2",

@@ -67,7 +67,7 @@ pub(super) const FLOWS: u32 = 4;
 #[non_exhaustive]
 pub enum IndexDamage {
     /// It does not begin as an index, or as one of another version.
-    #[error("it is no index of this version")]
+    #[error("it is not an index of this version")]
     Magic,
     /// A checksum is wrong: it was changed.
     #[error("it is damaged")]

@@ -85,7 +85,7 @@ pub enum SendError {
     },
     /// The device took none of 5 packets in a row, each offered for a second; or it holds a packet that it does not
     /// send.
-    #[error("interface {link} takes no more packets: its queue stays full, or it drops them")]
+    #[error("interface {link} accepts no more packets: its queue stays full, or it drops them")]
     Stalled {
         /// The interface.
         link: String,

@@ -424,7 +424,7 @@ impl Session {
             .ok()
             .filter(|name| (1..=NAME_BYTES_MAX).contains(&name.len()));
         let Some(name) = name else {
-            return self.refuse(error_code::OPEN, "this is no name of an interface");
+            return self.refuse(error_code::OPEN, "this is not the name of an interface");
         };
         match self.opening.ask(OpenRequest::LinkType(name.clone())) {
             Some(Opened::LinkType(Ok(number))) => {
