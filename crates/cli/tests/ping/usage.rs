@@ -187,7 +187,7 @@ fn files_of_prefixes_exclude_their_addresses() {
 }
 
 #[test]
-fn a_payload_without_room_for_a_cookie_is_answered_and_said() {
+fn a_payload_too_short_for_a_cookie_is_answered_and_reported() {
     let scene = Scene::new();
     for (bytes, said) in [
         (3, "and nothing proves that a reply is genuine"),

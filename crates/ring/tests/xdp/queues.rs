@@ -157,7 +157,7 @@ fn a_ring_of_another_queue_joins_while_packets_come() {
 }
 
 #[test]
-fn a_queue_that_is_not_there_is_refused_with_their_number() {
+fn a_missing_queue_is_rejected_with_the_number_of_queues() {
     let [_left, right] = Net::new().pair();
     let name = right.interface().name.to_string();
     let options = XdpRingOptions {

@@ -126,7 +126,7 @@ fn the_capabilities_of_the_way_are_named() {
 
 /// Without an interval and a rate, a run is as fast as it can be.
 #[test]
-fn a_rate_beyond_sockets_is_said() {
+fn a_rate_above_that_of_sockets_is_reported() {
     let scene = Scene::new();
     let said = "--backend xdp sends more probes per second than sockets can";
     for (line, is_said) in [
