@@ -26,7 +26,7 @@ pub struct DeliveryArgs {
     pub spin: Option<Duration>,
 
     /// With --delivery batch: size of a batch, including ring headers. packet-v3 detects a full batch late, by up to 1/16 of --timeout and some milliseconds
-    /// [default: into a file as large as the ring allows, otherwise 1M]
+    /// [default: as large as the ring allows into a file, 1M otherwise]
     #[arg(hide_short_help = true, long, value_name = "SIZE", value_parser = units::size, help_heading = "Performance")]
     pub min_bytes: Option<u64>,
 

@@ -43,7 +43,7 @@ pub(super) fn bytes(count: usize) -> usize {
 
 /// An upper bound of the hashes whose fingerprints fit into `bytes` bytes.
 pub(super) fn capacity_at_most(bytes: usize) -> usize {
-    // Each hash takes 1.125 slots or more.
+    // Each hash takes 1.125 places or more.
     bytes / 9 * 8 + 8
 }
 
@@ -57,11 +57,11 @@ pub(super) fn mix(mut value: u64) -> u64 {
     value ^ (value >> 33)
 }
 
-/// The hashes of a slot while a filter is built. One struct, so that reading a slot takes one cache line.
+/// The hashes that have a place, while a filter is built. Together, so that a look at a place takes one cache line.
 #[derive(Clone, Copy, Default)]
-struct Slot {
+struct Place {
     count: u32,
-    /// Exclusive or of the hashes.
+    /// Their exclusive or.
     sum: u64,
 }
 
@@ -88,57 +88,57 @@ impl Fuse {
             segments,
             fingerprints: vec![0; length],
         };
-        let mut slots = vec![Slot::default(); length];
+        let mut places = vec![Place::default(); length];
         for &hash in hashes {
             let mixed = mix(hash ^ seed);
-            for at in filter.slots(mixed) {
-                let slot = &mut slots[at];
-                slot.count += 1;
-                slot.sum ^= mixed;
+            for at in filter.places(mixed) {
+                let place = &mut places[at];
+                place.count += 1;
+                place.sum ^= mixed;
             }
         }
-        // A slot with one hash decides about this hash; without it, other slots have one. Each slot is added at most once. A
-        // slot is always written behind the last one, and counts only if it has one hash: the CPU cannot predict a branch.
+        // A place with one hash decides about this hash; without it, other places have one. Each place is added at most once. A
+        // place is always written behind the last one, and counts only if it has one hash: the CPU cannot predict a branch.
         let mut single = vec![0_u32; length + 1];
         let mut top = 0;
-        for (at, slot) in slots.iter().enumerate() {
+        for (at, place) in places.iter().enumerate() {
             single[top] = at as u32;
-            top += usize::from(slot.count == 1);
+            top += usize::from(place.count == 1);
         }
         let mut order = Vec::with_capacity(hashes.len());
         while top > 0 {
             top -= 1;
             let at = single[top] as usize;
-            let Slot {
+            let Place {
                 count: 1,
                 sum: mixed,
-            } = slots[at]
+            } = places[at]
             else {
                 continue;
             };
             order.push((mixed, at));
-            for other in filter.slots(mixed) {
-                let slot = &mut slots[other];
-                slot.count -= 1;
-                slot.sum ^= mixed;
+            for other in filter.places(mixed) {
+                let place = &mut places[other];
+                place.count -= 1;
+                place.sum ^= mixed;
                 single[top] = other as u32;
-                top += usize::from(slot.count == 1);
+                top += usize::from(place.count == 1);
             }
         }
         if order.len() < hashes.len() {
             return None;
         }
-        for &(mixed, slot) in order.iter().rev() {
-            let others = filter.slots(mixed).map(|other| filter.fingerprints[other]);
-            let own = filter.fingerprints[slot];
+        for &(mixed, place) in order.iter().rev() {
+            let others = filter.places(mixed).map(|other| filter.fingerprints[other]);
+            let own = filter.fingerprints[place];
             let [a, b, c] = others;
-            filter.fingerprints[slot] = fingerprint(mixed) ^ a ^ b ^ c ^ own;
+            filter.fingerprints[place] = fingerprint(mixed) ^ a ^ b ^ c ^ own;
         }
         Some(filter)
     }
 
-    /// The three slots of a mixed hash, in consecutive segments.
-    fn slots(&self, mixed: u64) -> [usize; 3] {
+    /// The three places of a mixed hash, in consecutive segments.
+    fn places(&self, mixed: u64) -> [usize; 3] {
         let range = u128::from(self.segments) * u128::from(self.segment);
         // Below `segments * segment`, which is 32 bits.
         let first = ((u128::from(mixed) * range) >> 64) as usize;
@@ -153,8 +153,8 @@ impl Fuse {
     pub(super) fn may_have(&self, hash: u64) -> bool {
         let mixed = mix(hash ^ self.seed);
         let values = self
-            .slots(mixed)
-            .map(|slot| self.fingerprints.get(slot).copied());
+            .places(mixed)
+            .map(|place| self.fingerprints.get(place).copied());
         match values {
             [Some(a), Some(b), Some(c)] => fingerprint(mixed) == a ^ b ^ c,
             // Not of a filter that was read: its length is checked.
