@@ -129,7 +129,7 @@ fn an_answer_says_how_long_it_is() {
         (
             Request::OtherMethod,
             "405",
-            "the counters can be read, with GET\n",
+            "only GET and HEAD are supported\n",
         ),
         (Request::Garbage, "400", "this is not an HTTP/1 request\n"),
     ];
