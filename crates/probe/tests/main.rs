@@ -11,7 +11,6 @@ mod memory_forecast;
 mod model;
 mod packets;
 mod paths;
-
 mod scale;
 mod schedule;
 mod settings;
