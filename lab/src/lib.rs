@@ -9,7 +9,6 @@
 pub mod benchmarks;
 pub mod generator;
 pub mod guest;
-pub mod held;
 pub mod kernel;
 pub mod mutate;
 pub mod net;
@@ -17,6 +16,7 @@ pub mod once;
 pub mod oracle;
 pub mod refusal;
 pub mod rerun;
+pub mod resources;
 pub mod skip;
 pub mod stamp_device;
 pub mod systemd;

@@ -45,13 +45,13 @@ const PSEUDO_KFUNC_CALL: u8 = 2;
 #[non_exhaustive]
 pub enum AssembleError {
     /// A jump names a label that is not placed.
-    #[error("label {} has no place", .label.0)]
+    #[error("label {} is not defined", .label.0)]
     NoPlace {
         /// The label.
         label: Label,
     },
     /// A label is placed twice.
-    #[error("label {} has two places", .label.0)]
+    #[error("label {} is defined twice", .label.0)]
     TwoPlaces {
         /// The label.
         label: Label,

@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_description_is_no_panic() {
+    fn a_damaged_description_does_not_panic() {
         let bytes = described();
         for end in 0..bytes.len() {
             let _ = find(&bytes[..end], "deliver");

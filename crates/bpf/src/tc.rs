@@ -31,10 +31,10 @@ pub enum TcAttachMethod {
 
 /// A tc program on an interface. Dropping it detaches the program. With tcx, the end of the process does, too.
 #[derive(Debug)]
-pub struct TcLink(Hold);
+pub struct TcLink(TcAttachment);
 
 #[derive(Debug)]
-enum Hold {
+enum TcAttachment {
     Tcx(OwnedFd),
     Clsact(Clsact),
 }
@@ -128,8 +128,9 @@ impl TcLink {
         place: TcHook,
     ) -> Result<Self, TcAttachError> {
         let number = place.attach_type();
-        let tcx = || create_tcx_link(program.as_fd(), ifindex, number, flags).map(Hold::Tcx);
-        let clsact = || Clsact::attach(program.as_fd(), ifindex, place).map(Hold::Clsact);
+        let tcx =
+            || create_tcx_link(program.as_fd(), ifindex, number, flags).map(TcAttachment::Tcx);
+        let clsact = || Clsact::attach(program.as_fd(), ifindex, place).map(TcAttachment::Clsact);
         let answer = match way {
             TcAttachMethod::Tcx => tcx(),
             TcAttachMethod::Clsact => clsact(),
@@ -152,8 +153,8 @@ impl TcLink {
     /// ENOLINK (with clsact ENODEV) if the interface is gone; EINVAL for a program of another type.
     pub fn replace(&mut self, program: &Program) -> io::Result<()> {
         match &mut self.0 {
-            Hold::Tcx(link) => update_link(link.as_fd(), program.as_fd()),
-            Hold::Clsact(filter) => filter.replace(program.as_fd()),
+            TcAttachment::Tcx(link) => update_link(link.as_fd(), program.as_fd()),
+            TcAttachment::Clsact(filter) => filter.replace(program.as_fd()),
         }
     }
 
@@ -173,6 +174,6 @@ impl TcLink {
 
     /// Whether the program is attached with clsact, not with tcx.
     pub fn is_clsact(&self) -> bool {
-        matches!(self.0, Hold::Clsact(_))
+        matches!(self.0, TcAttachment::Clsact(_))
     }
 }

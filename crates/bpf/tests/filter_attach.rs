@@ -168,7 +168,7 @@ fn tagged(tags: &[u16], bytes: usize) -> Vec<u8> {
 }
 
 #[test]
-fn a_tc_filter_sees_tags_beside_the_bytes_and_in_them() {
+fn a_tc_filter_sees_stripped_vlan_tags_and_those_in_the_packet() {
     let [left, right] = Net::new().pair();
     let last = listen(&right, LAST);
     let counters = Map::value("tapline_test", 7 * 8).unwrap();

@@ -6,7 +6,7 @@ use std::os::fd::AsFd;
 use std::time::Instant;
 
 use crate::objects::{Objects, links_of};
-use lab::held::{descriptors, resident_pages};
+use lab::resources::{descriptors, resident_pages};
 use lab::{Host, Net, rerun};
 use tapline_bpf::{
     CounterTable, Counters, FullTablePolicy, Insn, Program, ProgramKind, Reg, TableOptions,

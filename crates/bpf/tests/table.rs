@@ -124,7 +124,7 @@ fn rows(table: &mut CounterTable<2>) -> BTreeMap<u32, [u64; 2]> {
 }
 
 #[test]
-fn each_cpu_counts_for_itself_and_the_sums_are_what_was_shown() {
+fn per_cpu_counters_add_up_to_the_reported_sums() {
     for when_full in [FullTablePolicy::Refuse, FullTablePolicy::Evict] {
         let mut table = table(5000, when_full);
         let other = Counters::create("tapline_test").unwrap();

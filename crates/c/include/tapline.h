@@ -1177,7 +1177,7 @@ typedef struct tapline_sender_options {
   uint32_t path;
   // A `tapline_long_frames`.
   uint32_t long_frames;
-  // Not 0: also send on an interface with a default route or one nearly as wide.
+  // Not 0: also send on an uplink: an interface with a route wider than 10.0.0.0/8 or fc00::/7.
   uint32_t allow_uplink;
   // End after this many packets. Default: never.
   uint64_t max_packets;
@@ -1996,7 +1996,7 @@ tapline_status tapline_queue_free(struct tapline_queue *queue, struct tapline_er
 
 // Opens a send job. Close it with `tapline_sender_finish`.
 //
-// Refuses an interface with a default route or one nearly as wide unless the options allow it.
+// Rejects an uplink, an interface with a route wider than 10.0.0.0/8 or fc00::/7, unless the options allow it.
 //
 // Privileges: CAP_NET_RAW; CAP_SYS_ADMIN to enter a network namespace; see also `tapline_send_path`.
 //

@@ -107,7 +107,7 @@ pub unsafe extern "C" fn tapline_filter_compile(
             given.link_type
         };
         let number = u16::try_from(number).map_err(|_| {
-            let text = format!("{number} is no link type: they have 16 bits");
+            let text = format!("{number} is not a link type: link types have 16 bits");
             Error::new(tapline_status::Unsupported, text)
         })?;
         let mut wanted = FilterOptions::new(LinkType::from_number(number));

@@ -84,7 +84,7 @@ pub struct tapline_sender_options<'a> {
     pub path: u32,
     /// A `tapline_long_frames`.
     pub long_frames: u32,
-    /// Not 0: also send on an interface with a default route or one nearly as wide.
+    /// Not 0: also send on an uplink: an interface with a route wider than 10.0.0.0/8 or fc00::/7.
     pub allow_uplink: u32,
     /// End after this many packets. Default: never.
     pub max_packets: u64,
@@ -295,7 +295,7 @@ fn rate(given: &tapline_sender_options<'_>) -> Result<Rate, Error> {
 
 /// Opens a send job. Close it with `tapline_sender_finish`.
 ///
-/// Refuses an interface with a default route or one nearly as wide unless the options allow it.
+/// Rejects an uplink, an interface with a route wider than 10.0.0.0/8 or fc00::/7, unless the options allow it.
 ///
 /// Privileges: CAP_NET_RAW; CAP_SYS_ADMIN to enter a network namespace; see also `tapline_send_path`.
 ///

@@ -55,7 +55,7 @@ fn an_event_loop_with_a_ping_or_a_count_neither_misses_the_end_nor_waits_in_a_ca
 }
 
 #[test]
-fn a_class_has_groups_until_there_is_no_room() {
+fn a_class_has_groups_until_the_map_is_full() {
     // 30 packets to port 53, 20 to port 443, and 10 to a third.
     let frames = [(53_u16, 30), (443, 20), (9, 10)].map(|(port, count)| {
         let mut frame = udp_frame(60);

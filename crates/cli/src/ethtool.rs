@@ -206,7 +206,7 @@ fn set(interface: &str, words: &[String], as_json: bool) -> Result<(), Failure> 
         [kind, delete, number] if kind == "ntuple" && delete == "delete" => {
             let number = number.parse().map_err(|_| {
                 let line =
-                    format!("{number:?} is no number of a rule (see 'tapline ethtool show')");
+                    format!("{number:?} is not the number of a rule (see 'tapline ethtool show')");
                 Failure::new(Exit::Usage, line)
             })?;
             Some(number)

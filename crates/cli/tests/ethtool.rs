@@ -59,7 +59,7 @@ fn settings_are_shown_and_changed_as_by_ethtool() {
             (
                 &format!("set {link} colour red"),
                 2,
-                "is no setting of a device",
+                "is not a setting of a device",
             ),
             (
                 &format!("set {link} features no-such on"),

@@ -231,7 +231,7 @@ fn the_toolbar_changes_filter_and_mode_of_the_running_capture() {
         .changes
         .write_all(b"GET / HTTP/1.1\r\n")
         .expect("it reads");
-    toolbar.expect(LOGGED, "something else than a message");
+    toolbar.expect(LOGGED, "something other than a message");
     extcap.signal(Signal::TERM);
     extcap.finish().exit(0);
     assert!(dumpcap.finish().status.success());

@@ -133,7 +133,7 @@ fn a_capture_in_drop_mode_gets_the_privileges_for_it() {
 }
 
 #[test]
-fn a_capture_is_started_until_its_interface_is_there() {
+fn systemd_restarts_a_capture_until_its_interface_exists() {
     let scene = Scene::new();
     let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let systemd = Systemd::start(&scene.right, &repository, Path::new(PROGRAM));

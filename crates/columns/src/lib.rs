@@ -5,7 +5,7 @@
 //! ```
 //!
 //! [`PacketRows`] decodes the headers of packets into columns, [`FlowRows`] has a column for each figure of a flow. A [`Table`] writes
-//! rows to its [`Place`].
+//! rows to its [`Destination`].
 //!
 //! **Types.** Engines agree on few: numbers are signed, 32 bits if the field has at most 16 and 64 bits otherwise; times are
 //! `timestamp(ns, UTC)`; addresses, IP and MAC, are text as `inet_ntop(3)` and Wireshark print them. What a packet does not have is null.
@@ -33,4 +33,4 @@ pub use encoder::{ColumnFormat, ROW_GROUP_BYTES, ROW_GROUP_ROWS};
 pub use flows::{FlowRow, FlowRows};
 pub use packets::{PacketRow, PacketRows};
 pub use partition::{MOST_HOURS, OPEN_FILES};
-pub use table::{CompleteFile, OnComplete, Partitions, Place, Table, TableError, Written};
+pub use table::{CompleteFile, Destination, OnComplete, Partitions, Table, TableError, Written};

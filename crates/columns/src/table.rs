@@ -10,9 +10,9 @@ use crate::encoder::{ColumnFormat, Encoder};
 use crate::output::Output;
 use crate::partition::{self, Hour, MOST_HOURS, OPEN_FILES};
 
-/// Where rows go.
+/// Where rows are written.
 #[derive(Debug)]
-pub enum Place {
+pub enum Destination {
     /// A file, which appears when it is complete. Pipes, devices and what a link leads to are written to as rows come.
     File(PathBuf),
     /// An open descriptor, called `name` in errors.
@@ -125,11 +125,15 @@ struct OpenFile {
 }
 
 impl<R: Rows> Table<R> {
-    /// Opens a place. `now_ns` is the time since 1970, of which the names of partitions' files are made.
+    /// Opens a destination. `now_ns` is the time since 1970, which is part of the names of partitions' files.
     ///
     /// # Errors
     /// [`TableError`] if a file cannot be created.
-    pub fn new(format: ColumnFormat, place: Place, now_ns: u64) -> Result<Self, TableError> {
+    pub fn new(
+        format: ColumnFormat,
+        destination: Destination,
+        now_ns: u64,
+    ) -> Result<Self, TableError> {
         let mut table = Self {
             format,
             partitions: None,
@@ -144,16 +148,16 @@ impl<R: Rows> Table<R> {
             on_complete: None,
             written: Written::default(),
         };
-        let (path, output) = match place {
-            Place::Partitions(partitions) => {
+        let (path, output) = match destination {
+            Destination::Partitions(partitions) => {
                 table.partitions = Some(partitions);
                 return Ok(table);
             }
-            Place::File(path) => {
+            Destination::File(path) => {
                 let output = Output::create(&path);
                 (path, output)
             }
-            Place::Descriptor { file, name } => (name.into(), Ok(Output::descriptor(file))),
+            Destination::Descriptor { file, name } => (name.into(), Ok(Output::descriptor(file))),
         };
         let encoder = output.and_then(|output| Encoder::new::<R>(format, output));
         let encoder = encoder.map_err(|source| error(&path, source))?;
@@ -293,7 +297,9 @@ impl<R: Rows> Table<R> {
 
     fn create(&mut self, hour: Hour) -> Result<OpenFile, TableError> {
         let Some(partitions) = &self.partitions else {
-            unreachable!("a place without partitions has one file, which is open until the end");
+            unreachable!(
+                "a destination without partitions has one file, which is open until the end"
+            );
         };
         self.numbered += 1;
         let root = &partitions.directory;

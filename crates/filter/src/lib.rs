@@ -38,8 +38,8 @@ mod link_type_names;
 mod listing;
 mod lower;
 mod names;
-mod needed;
 mod options;
+mod required_keys;
 mod warnings;
 
 pub use backend::{ebpf, native};
@@ -51,6 +51,6 @@ pub use language::similar::similar_word;
 pub use link_type::LinkType;
 pub use listing::{DotListing, GraphListing, TreeListing};
 pub use names::{NameResolver, NoNames, Transport};
-pub use needed::{Needed, needed};
 pub use options::{DEFAULT_SNAPLEN, FilterOptions, FilterTarget, LoopbackFamilies};
+pub use required_keys::{RequiredKeys, required_keys};
 pub use warnings::warning::FilterWarning;

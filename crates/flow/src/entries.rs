@@ -79,9 +79,9 @@ impl Entry {
     }
 }
 
-/// What is known of a flow since its first packet.
+/// Properties of a flow that its first packet sets.
 #[derive(Clone, Copy, Debug, Default)]
-struct Beginning {
+struct FlowStart {
     /// Time of the first packet by the table's clock.
     clock: u64,
     interface: u32,
@@ -105,7 +105,7 @@ pub(crate) struct Timeouts {
 #[derive(Debug)]
 pub(crate) struct Entries {
     flows: Vec<Entry>,
-    beginnings: Vec<Beginning>,
+    starts: Vec<FlowStart>,
     connections: Vec<Connection>,
     /// Numbers that are free, behind which `flows` grows.
     free: Vec<u32>,
@@ -117,7 +117,7 @@ impl Entries {
     pub(crate) fn new(most: usize) -> Self {
         let mut entries = Self {
             flows: Vec::with_capacity(most),
-            beginnings: Vec::with_capacity(most),
+            starts: Vec::with_capacity(most),
             connections: Vec::with_capacity(most),
             free: Vec::with_capacity(most),
             free_connections: Vec::with_capacity(most),
@@ -129,7 +129,7 @@ impl Entries {
     }
 
     pub(crate) const fn bytes(most: usize) -> usize {
-        let each = size_of::<Entry>() + size_of::<Beginning>() + size_of::<Connection>();
+        let each = size_of::<Entry>() + size_of::<FlowStart>() + size_of::<Connection>();
         most * (each + 2 * size_of::<u32>())
     }
 
@@ -143,7 +143,7 @@ impl Entries {
         let number = self.free.pop().unwrap_or(self.len());
         if number == self.len() {
             self.flows.push(FREE);
-            self.beginnings.push(Beginning::default());
+            self.starts.push(FlowStart::default());
         }
         self.put(number, segment, arrival, times);
         number
@@ -177,7 +177,7 @@ impl Entries {
             is_swapped: segment.is_swapped ^ is_answer,
             ..FREE
         };
-        self.beginnings[number as usize] = Beginning {
+        self.starts[number as usize] = FlowStart {
             clock,
             interface: arrival.interface,
         };
@@ -200,7 +200,7 @@ impl Entries {
     /// Frees all places.
     pub(crate) fn clear(&mut self) {
         self.flows.clear();
-        self.beginnings.clear();
+        self.starts.clear();
         self.connections.clear();
         self.free.clear();
         self.free_connections.clear();
@@ -284,7 +284,7 @@ impl Entries {
         if entry.packets() == 0 {
             entry.first_ns = time_ns;
             entry.last_ns = time_ns;
-            self.beginnings[number as usize].clock = clock;
+            self.starts[number as usize].clock = clock;
         }
         // Packets of several queues are not always in order.
         entry.first_ns = entry.first_ns.min(time_ns);
@@ -317,7 +317,7 @@ impl Entries {
             return (last_clock.saturating_add(timeouts.linger), reason);
         }
         let idle = last_clock.saturating_add(timeouts.idle);
-        let first_clock = self.beginnings[number as usize].clock;
+        let first_clock = self.starts[number as usize].clock;
         let active = first_clock.saturating_add(timeouts.active);
         // What was exported and had no packets since then does not go on.
         if active < idle && self.packets(number) > 0 {
@@ -355,7 +355,7 @@ impl Entries {
             protocol: entry.key.protocol(),
             initiator,
             responder,
-            interface: self.beginnings[number as usize].interface,
+            interface: self.starts[number as usize].interface,
             first_ns: entry.first_ns,
             last_ns: entry.last_ns,
             forward,

@@ -118,7 +118,7 @@ impl fmt::Display for MacAddress {
 
 /// An invalid hardware address.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{text:?} is no hardware address of 6 bytes")]
+#[error("{text:?} is not a hardware address of 6 bytes")]
 #[non_exhaustive]
 pub struct InvalidAddress {
     /// The text.

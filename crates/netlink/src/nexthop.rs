@@ -193,7 +193,7 @@ attribute_set! {
         /// Time out of balance before busy buckets move too; 0 is infinite.
         "unbalanced_timer" unbalanced_timer: ClockTicks = NHA_RES_GROUP_UNBALANCED_TIMER, 100 per second;
         /// Time out of balance. Read-only.
-        unbalanced_time @reported: ClockTicks as Wide = NHA_RES_GROUP_UNBALANCED_TIME, 100 per second;
+        unbalanced_time @reported: ClockTicks as SaturatedTime = NHA_RES_GROUP_UNBALANCED_TIME, 100 per second;
     }
 }
 
@@ -253,9 +253,9 @@ fixed_size! {
 
 /// A 64-bit time, saturated to 32 bits. Read-only: the kernel rejects it in requests.
 #[derive(Clone, Copy, Debug)]
-pub struct Wide;
+pub struct SaturatedTime;
 
-impl AttributeCodec<ClockTicks> for Wide {
+impl AttributeCodec<ClockTicks> for SaturatedTime {
     const TYPE: AttributeType = AttributeType::Number;
 
     fn encode(_: &ClockTicks, _: u16, _: &mut Request) {}

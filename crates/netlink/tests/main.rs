@@ -1,6 +1,6 @@
 //! Tests of this crate: one program, one module for each subject.
 
 mod allocations;
+mod fake_kernel;
 mod fields;
 mod hostile;
-mod stand_in;

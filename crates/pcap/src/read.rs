@@ -27,7 +27,7 @@ unsafe extern "C-unwind" {
 
 /// How one reading ended.
 #[derive(Clone, Copy)]
-enum Ended {
+enum ReadEnd {
     /// With this many packets.
     Packets(c_int),
     /// The source has no more.
@@ -49,11 +49,11 @@ enum Step {
     /// Sleeps, and looks again.
     Sleep(Sleep),
     /// Ends.
-    End(Ended),
+    End(ReadEnd),
 }
 
 /// After a panic.
-const FAILED: Step = Step::End(Ended::Failed(ERROR));
+const FAILED: Step = Step::End(ReadEnd::Failed(ERROR));
 
 /// Calls `deliver` with at most `most` packets (all that are ready, if it is not positive). Waits for the first one.
 ///
@@ -63,15 +63,15 @@ unsafe fn read(
     handle: *mut pcap_t,
     most: c_int,
     mut deliver: impl FnMut(pcap_pkthdr, *const u8),
-) -> Ended {
+) -> ReadEnd {
     // SAFETY: promised by the caller.
     let Some(wake) = (unsafe { wake(handle) }) else {
-        return Ended::Failed(ERROR);
+        return ReadEnd::Failed(ERROR);
     };
     // SAFETY: promised by the caller.
     let refused = unsafe { with_state(handle, Some(ERROR), State::unreadable) };
     if let Some(status) = refused {
-        return Ended::Failed(status);
+        return ReadEnd::Failed(status);
     }
     let mut packets = 0;
     let until = OnceCell::new();
@@ -80,10 +80,10 @@ unsafe fn read(
         if wake.is_requested() {
             if packets > 0 {
                 // The next call reports the request.
-                return Ended::Packets(packets);
+                return ReadEnd::Packets(packets);
             }
             wake.take();
-            return Ended::Break;
+            return ReadEnd::Break;
         }
         // Most calls find a packet here.
         // SAFETY: promised by the caller.
@@ -98,7 +98,7 @@ unsafe fn read(
                 deliver(header, data);
                 packets += 1;
                 if packets == most || packets == c_int::MAX {
-                    return Ended::Packets(packets);
+                    return ReadEnd::Packets(packets);
                 }
             }
             Step::Again => {}
@@ -143,7 +143,7 @@ fn find(
     wake: &Wake,
     packets: c_int,
     until: &OnceCell<Option<Instant>>,
-    slept: Option<Slept>,
+    slept: Option<SleepResult>,
 ) -> Step {
     if let Some(ended) = slept.and_then(|slept| slept.ended(state, wake)) {
         return Step::End(ended);
@@ -151,27 +151,27 @@ fn find(
     match state.ready() {
         Ok(Ready::Packet(packet)) => Step::Deliver(state.header_of(&packet), packet.data),
         Ok(Ready::Nothing) if packets > 0 || state.is_nonblocking => {
-            Step::End(Ended::Packets(packets))
+            Step::End(ReadEnd::Packets(packets))
         }
-        Ok(Ready::Refused) if packets > 0 => Step::End(Ended::Packets(packets)),
+        Ok(Ready::Refused) if packets > 0 => Step::End(ReadEnd::Packets(packets)),
         Ok(found @ (Ready::Nothing | Ready::Refused)) => {
             let timeout = timeout(state);
             let until = *until.get_or_init(|| timeout.map(|time| Instant::now() + time));
             // Packets that are refused do not keep the call from ending.
             if until.is_some_and(|until| Instant::now() >= until) {
-                return Step::End(Ended::Packets(0));
+                return Step::End(ReadEnd::Packets(0));
             }
             if matches!(found, Ready::Refused) {
                 return Step::Again;
             }
             next_wait(state, wake, until)
         }
-        Ok(Ready::End) => Step::End(Ended::End(packets)),
+        Ok(Ready::End) => Step::End(ReadEnd::End(packets)),
         Err(message) => Step::End(if packets > 0 && state.is_live() {
             // The next call finds the same.
-            Ended::Packets(packets)
+            ReadEnd::Packets(packets)
         } else {
-            Ended::Failed(state.fail(ERROR, &message))
+            ReadEnd::Failed(state.fail(ERROR, &message))
         }),
     }
 }
@@ -251,7 +251,7 @@ struct Sleep {
 
 /// How a sleep ended.
 #[derive(Clone, Copy)]
-struct Slept {
+struct SleepResult {
     /// Number of the error; 0 is none.
     error: c_int,
     /// Whether there is, or was, a request to end.
@@ -262,7 +262,7 @@ struct Slept {
 
 impl Sleep {
     /// Sleeps. `pthread_cancel` may end the thread here.
-    fn run(self) -> Slept {
+    fn run(self) -> SleepResult {
         let mut descriptors = self.descriptors.map(|fd| libc::pollfd {
             fd,
             events: libc::POLLIN,
@@ -275,7 +275,7 @@ impl Sleep {
         let time = time.as_ref().map_or(ptr::null(), ptr::from_ref);
         // SAFETY: two descriptors and a time, which live; no signal mask.
         let ready = unsafe { ppoll(descriptors.as_mut_ptr(), 2, time, ptr::null()) };
-        Slept {
+        SleepResult {
             error: if ready < 0 {
                 let error = io::Error::last_os_error();
                 error.raw_os_error().unwrap_or(libc::EIO)
@@ -288,17 +288,17 @@ impl Sleep {
     }
 }
 
-impl Slept {
+impl SleepResult {
     /// How the reading has ended with this sleep; `None` if it goes on.
-    fn ended(self, state: &mut State, wake: &Wake) -> Option<Ended> {
+    fn ended(self, state: &mut State, wake: &Wake) -> Option<ReadEnd> {
         // A signal handler may have asked to end.
         if self.error != 0 && self.error != libc::EINTR {
             let error = io::Error::from_raw_os_error(self.error);
             let text = format!("can't wait for packets: {error}");
-            return Some(Ended::Failed(state.fail(ERROR, &text)));
+            return Some(ReadEnd::Failed(state.fail(ERROR, &text)));
         }
         if self.is_over {
-            return Some(Ended::Packets(0));
+            return Some(ReadEnd::Packets(0));
         }
         if self.is_woken && !wake.is_requested() {
             wake.drain();
@@ -321,16 +321,16 @@ pub unsafe extern "C-unwind" fn pcap_loop(
         loop {
             // SAFETY: a handle of the caller.
             match unsafe { dispatch(handle, left, callback, user) } {
-                Ended::Packets(packets) if count > 0 => {
+                ReadEnd::Packets(packets) if count > 0 => {
                     left -= packets;
                     if left == 0 {
                         return 0;
                     }
                 }
-                Ended::Packets(_) => {}
-                Ended::End(_) => return 0,
-                Ended::Break => return ERROR_BREAK,
-                Ended::Failed(status) => return status,
+                ReadEnd::Packets(_) => {}
+                ReadEnd::End(_) => return 0,
+                ReadEnd::Break => return ERROR_BREAK,
+                ReadEnd::Failed(status) => return status,
             }
         }
     })
@@ -348,9 +348,9 @@ pub unsafe extern "C-unwind" fn pcap_dispatch(
     inside(|| {
         // SAFETY: a handle of the caller.
         match unsafe { dispatch(handle, count, callback, user) } {
-            Ended::Packets(packets) | Ended::End(packets) => packets,
-            Ended::Break => ERROR_BREAK,
-            Ended::Failed(status) => status,
+            ReadEnd::Packets(packets) | ReadEnd::End(packets) => packets,
+            ReadEnd::Break => ERROR_BREAK,
+            ReadEnd::Failed(status) => status,
         }
     })
 }
@@ -360,9 +360,9 @@ unsafe fn dispatch(
     count: c_int,
     callback: Option<pcap_handler>,
     user: *mut c_uchar,
-) -> Ended {
+) -> ReadEnd {
     let Some(callback) = callback else {
-        return Ended::Failed(ERROR);
+        return ReadEnd::Failed(ERROR);
     };
     let deliver = |header: pcap_pkthdr, data: *const u8| {
         // SAFETY: the caller's function, with a header and as many bytes as it says.
@@ -372,7 +372,7 @@ unsafe fn dispatch(
     match unsafe { read(handle, count, deliver) } {
         // A capture reports a request that was made meanwhile at once, a file when it is read next.
         // SAFETY: promised by the caller.
-        Ended::Packets(1..) if unsafe { takes_request(handle) } => Ended::Break,
+        ReadEnd::Packets(1..) if unsafe { takes_request(handle) } => ReadEnd::Break,
         ended => ended,
     }
 }
@@ -421,10 +421,10 @@ pub unsafe extern "C-unwind" fn pcap_next_ex(
         // SAFETY: a handle of the caller.
         let ended = unsafe { read(handle, 1, |header, data| found = Some((header, data))) };
         let (next, bytes) = match (ended, found) {
-            (Ended::Packets(_), Some(found)) => found,
-            (Ended::Packets(_), None) => return 0,
-            (Ended::End(_) | Ended::Break, _) => return ERROR_BREAK,
-            (Ended::Failed(status), _) => return status,
+            (ReadEnd::Packets(_), Some(found)) => found,
+            (ReadEnd::Packets(_), None) => return 0,
+            (ReadEnd::End(_) | ReadEnd::Break, _) => return ERROR_BREAK,
+            (ReadEnd::Failed(status), _) => return status,
         };
         // SAFETY: a handle of the caller.
         let Some(state) = (unsafe { state(handle) }) else {

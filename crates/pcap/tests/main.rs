@@ -9,7 +9,7 @@ mod filters;
 mod fuzzing;
 mod guide;
 mod programs;
-mod refused;
+mod rejected_packets;
 mod scenarios;
 mod support;
 mod tools;

@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reading_after_an_interrupted_one_is_no_step() {
+    fn a_clock_read_after_an_interrupted_one_is_not_a_step() {
         // Interrupted before the wall clock was read, and afterwards.
         for read_ns in [20, 4_000_000] {
             let interrupted = ClockReading {

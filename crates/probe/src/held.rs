@@ -8,7 +8,7 @@ impl Prober {
     pub fn next_waiting(&mut self, now_ns: u64) -> NextAction {
         self.now_ns = now_ns;
         self.next_of(now_ns, |prober| {
-            prober.schedule.waiting_turn(now_ns, &prober.targets)
+            prober.schedule.waiting_step(now_ns, &prober.targets)
         })
     }
 

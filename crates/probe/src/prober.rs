@@ -9,7 +9,7 @@ use crate::host_change::{RemovedHosts, WaitingChange};
 use crate::path::{BALANCE_BYTES, ChecksumBalance, MAX_PATHS};
 use crate::plan::{MAX_PAYLOAD_BYTES, PlanError, ProbePlan};
 use crate::probe::{Probe, Slot};
-use crate::schedule::{Expiry, Schedule, Turn};
+use crate::schedule::{Expiry, Schedule, Step};
 use crate::statistics::{KernelCountedTargets, NetworkErrors, ProbeEnd, RunStatistics};
 use crate::target_plans::TargetPlans;
 use crate::targets::Targets;
@@ -176,7 +176,7 @@ impl Prober {
         let limit = self.schedule.limit(self.expired_slots, flight);
         self.next_of(now_ns, |prober| {
             let (targets, own) = (&prober.targets, &prober.own);
-            prober.schedule.turn(now_ns, limit, targets, own)
+            prober.schedule.next_step(now_ns, limit, targets, own)
         })
     }
 
@@ -184,34 +184,34 @@ impl Prober {
     pub(crate) fn next_of(
         &mut self,
         now_ns: u64,
-        next_turn: impl Fn(&mut Self) -> Turn,
+        next_step: impl Fn(&mut Self) -> Step,
     ) -> NextAction {
-        let mut turn = Turn::Wait(now_ns + SKIP_REST_NS);
+        let mut step = Step::Wait(now_ns + SKIP_REST_NS);
         for _ in 0..MAX_SKIPS {
-            match next_turn(self) {
-                Turn::Skip(slot) => self.skip(slot, now_ns),
+            match next_step(self) {
+                Step::Skip(slot) => self.skip(slot, now_ns),
                 // It waited for a limit while its target changed.
-                Turn::Send(probe, slot) if self.accounts.is_closed(probe.target, probe.round) => {
+                Step::Send(probe, slot) if self.accounts.is_closed(probe.target, probe.round) => {
                     self.skip(slot, now_ns);
                 }
                 other => {
-                    turn = other;
+                    step = other;
                     break;
                 }
             }
         }
-        self.next_due_ns = match turn {
-            Turn::Wait(until_ns) => Some(until_ns),
+        self.next_due_ns = match step {
+            Step::Wait(until_ns) => Some(until_ns),
             _ => None,
         };
-        self.has_full_flight = matches!(turn, Turn::Full(_));
-        match turn {
-            Turn::Send(probe, slot) => {
+        self.has_full_flight = matches!(step, Step::Full(_));
+        match step {
+            Step::Send(probe, slot) => {
                 self.unreported += 1;
                 self.latest = (probe, slot);
                 NextAction::Send(probe)
             }
-            Turn::Wait(until_ns) => {
+            Step::Wait(until_ns) => {
                 // With groups, losses wait for the next group. Without probes in flight, expiry can wait for
                 // the next probe.
                 let is_soon = until_ns <= now_ns + self.gather_ns;
@@ -221,15 +221,15 @@ impl Prober {
                 let expiry_ns = self.expiry.next_ns().unwrap_or(u64::MAX);
                 NextAction::Wait(until_ns.min(expiry_ns.max(now_ns + 1)))
             }
-            Turn::Over if self.is_done() => NextAction::Done,
-            Turn::Full(_) | Turn::Over | Turn::Skip(_) => {
-                let turn_ns = match turn {
-                    Turn::Full(until_ns) => until_ns,
+            Step::Done if self.is_done() => NextAction::Done,
+            Step::Full(_) | Step::Done | Step::Skip(_) => {
+                let step_ns = match step {
+                    Step::Full(until_ns) => until_ns,
                     _ => u64::MAX,
                 };
                 // The caller first has to report the issued probes.
-                let settled_ns = if self.unreported > 0 { now_ns } else { turn_ns };
-                NextAction::Wait(self.expiry.next_ns().unwrap_or(settled_ns).min(turn_ns))
+                let settled_ns = if self.unreported > 0 { now_ns } else { step_ns };
+                NextAction::Wait(self.expiry.next_ns().unwrap_or(settled_ns).min(step_ns))
             }
         }
     }

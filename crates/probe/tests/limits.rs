@@ -151,7 +151,7 @@ fn without_limits_that_bite_nothing_is_added() {
 
 /// A queue that is briefly full every ten seconds, for an hour: each time sending pauses.
 #[test]
-fn back_off_comes_back_with_the_calm() {
+fn the_rate_recovers_after_a_back_off() {
     let plan = ProbePlan {
         interval_ns: 10 * MS,
         ..plan(360_000)

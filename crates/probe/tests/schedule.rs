@@ -212,7 +212,7 @@ fn hosts_on_the_link_that_answer_are_asked_at_full_speed() {
 }
 
 #[test]
-fn a_host_without_room_is_given_time() {
+fn a_full_send_queue_gets_time_to_drain() {
     let plan = ProbePlan {
         interval_ns: MS,
         ..plan(1000)

@@ -79,7 +79,9 @@ pub enum RingOptionError {
     #[error("a packet ring has no time stamps of its reader")]
     ReaderStamps,
     /// The block timer of TPACKET_V3 is out of range.
-    #[error("packet-v3 has a timer of 1 ms to 65535 ms, not of {timeout:?} (packet-v2 has any)")]
+    #[error(
+        "a timeout of {timeout:?} is out of range: packet-v3 supports 1 ms to 65535 ms (packet-v2 supports any)"
+    )]
     Timeout {
         /// The timeout in the options.
         timeout: Duration,

@@ -3,7 +3,7 @@
 use crate::support;
 use std::slice;
 
-use crate::support::steered::{Wanted, steer};
+use crate::support::xsk_rings::{RingSetup, steer};
 use crate::support::{BROADCAST, Seen, bytes_of, collect, frame, read, send, until_accepted};
 use lab::Net;
 use lab::bpf::XdpAttachMode;
@@ -25,7 +25,7 @@ fn what_is_left_is_lent_again() {
     support::set_mtu(&hosts, 9000);
     let [left, right] = &hosts;
     let frames = LENGTHS.map(|length| frame(BROADCAST, length));
-    let mut steered = steer(right, &Wanted::new(XdpAttachMode::Native, 256));
+    let mut steered = steer(right, &RingSetup::new(XdpAttachMode::Native, 256));
     send(left, &frames);
     let ring = steered.ring();
     until_accepted(slice::from_mut(ring), 5);

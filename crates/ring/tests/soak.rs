@@ -4,10 +4,10 @@
 
 use std::time::Instant;
 
-use crate::support::steered::{PLACES, Wanted, steer};
-use crate::support::{BROADCAST, bytes_of, collect, frame, mirrored, send, taken};
+use crate::support::xsk_rings::{PLACES, RingSetup, steer};
+use crate::support::{BROADCAST, bytes_of, collect, frame, ring_buffers, send, slot_rings};
 use lab::bpf::{RingBufferProgramOptions, SlotProgram, SlotProgramOptions, XdpAttachMode};
-use lab::held::{Objects, descriptors, resident_pages};
+use lab::resources::{Objects, descriptors, resident_pages};
 use lab::{Host, Net, rerun};
 
 const CYCLES: usize = 10;
@@ -30,7 +30,7 @@ fn cycle([left, right]: &[Host; 2], place: XdpAttachMode, seen: &mut Objects) {
     let packet = frame(BROADCAST, 60);
     let frames = std::slice::from_ref(&packet);
     {
-        let mut steered = steer(right, &Wanted::new(place, 128));
+        let mut steered = steer(right, &RingSetup::new(place, 128));
         send(left, frames);
         assert_eq!(bytes_of(collect(steered.ring(), 1)), frames);
         note(seen, 1, 2);
@@ -40,7 +40,7 @@ fn cycle([left, right]: &[Host; 2], place: XdpAttachMode, seen: &mut Objects) {
             buffer_bytes: 1 << 16,
             ..RingBufferProgramOptions::new(96)
         };
-        let mut mirrored = mirrored::mirror(right, place, &options);
+        let mut mirrored = ring_buffers::mirror(right, place, &options);
         send(left, frames);
         assert_eq!(bytes_of(collect(mirrored.first(), 1)), frames);
         note(seen, 1, 2);
@@ -50,7 +50,7 @@ fn cycle([left, right]: &[Host; 2], place: XdpAttachMode, seen: &mut Objects) {
             buffer_bytes: 0,
             ..SlotProgramOptions::new(96)
         };
-        let mut taken = taken::take(right, place, &options);
+        let mut taken = slot_rings::take(right, place, &options);
         send(left, frames);
         assert_eq!(bytes_of(collect(taken.first(), 1)), frames);
         note(seen, 2, 2);

@@ -81,7 +81,7 @@ fn a_file_cut_anywhere_keeps_its_whole_packets() {
 }
 
 #[test]
-fn a_compressed_file_cut_at_its_tail_keeps_what_was_whole() {
+fn a_truncated_compressed_file_keeps_its_complete_packets() {
     let record = |number: u32| LITTLE.record((number, 0), (60, 60), &noise(number));
     let header = LITTLE.pcap_header(0xa1b2_c3d4, (2, 4), 1);
     let bytes = [header, (0..5000).flat_map(record).collect()].concat();
@@ -308,7 +308,7 @@ fn every_damage_of_pcap_is_located() {
 }
 
 #[test]
-fn a_failing_stream_is_told_from_an_ending_one() {
+fn a_read_error_is_distinguished_from_the_end_of_a_stream() {
     struct Fails(std::io::Cursor<Vec<u8>>);
     impl Read for Fails {
         fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {

@@ -103,7 +103,7 @@ fn fill_the_disk(path: &Path, format: Format, compression: Compression, relief: 
     }
 }
 
-/// Fills the disk with packets of two lanes in turn, which the kernel takes from where they are.
+/// Fills the disk with packets of two inputs in turn, which the kernel takes from where they are.
 fn fill_the_disk_by_merging(path: &Path) {
     const PACKETS: u64 = 1000;
     let mut file = CaptureFile::create(options(path), 0).unwrap();
@@ -116,8 +116,8 @@ fn fill_the_disk_by_merging(path: &Path) {
         let chunk = &mut chunks[number as usize % 2];
         assert!(encoder.encode(&packet, chunk).unwrap());
     }
-    for (lane, chunk) in chunks.into_iter().enumerate() {
-        merge.add(lane, chunk);
+    for (input, chunk) in chunks.into_iter().enumerate() {
+        merge.add(input, chunk);
     }
     let mut remaining = u64::MAX;
     let error = merge.write_before(u64::MAX, &mut file, &mut remaining);
@@ -136,8 +136,8 @@ fn fill_the_disk_by_merging(path: &Path) {
     assert_eq!(written + packets_lost, file.packets_accepted());
     merge.discard();
     let counts: Vec<_> = merge.counts().collect();
-    let accepted: u64 = counts.iter().map(|lane| lane.written).sum();
-    let discarded: u64 = counts.iter().map(|lane| lane.discarded).sum();
+    let accepted: u64 = counts.iter().map(|input| input.written).sum();
+    let discarded: u64 = counts.iter().map(|input| input.discarded).sum();
     assert_eq!(accepted, file.packets_accepted());
     assert_eq!(accepted + discarded, PACKETS);
     // There may be no room for the statistics.

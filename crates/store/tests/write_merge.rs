@@ -1,4 +1,4 @@
-//! Merging encoded packets of several lanes, compared with the sorted times that went in and with tshark.
+//! Merging encoded packets of several inputs, compared with the sorted times that went in and with tshark.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU64;
@@ -93,8 +93,8 @@ fn sixty_four_queues_are_merged_in_order() {
         .unwrap();
     file.close(&[]).unwrap();
     assert_eq!(merge.waiting(), 0);
-    let counts = merge.counts().fold((0, 0), |(written, late), lane| {
-        (written + lane.written, late + lane.late)
+    let counts = merge.counts().fold((0, 0), |(written, late), input| {
+        (written + input.written, late + input.late)
     });
     assert_eq!(counts, (sent, 0));
     let times = times(&path);
@@ -110,8 +110,8 @@ fn every_packet_is_written_once_and_those_that_come_late_are_counted() {
         let path = folder.path().join(format!("{round}.pcapng"));
         let mut file = CaptureFile::create(options(&path), 0).unwrap();
         let encoder = file.chunk_encoder();
-        let lanes = 1 + numbers.below(5) as usize;
-        let mut merge = ChunkMerge::new(lanes);
+        let inputs = 1 + numbers.below(5) as usize;
+        let mut merge = ChunkMerge::new(inputs);
         let mut sent = BTreeMap::<u64, u64>::new();
         let mut remaining = u64::MAX;
         for _ in 0..numbers.below(40) {
@@ -122,7 +122,7 @@ fn every_packet_is_written_once_and_those_that_come_late_are_counted() {
                 add(&encoder, &mut chunk, time, &bytes);
                 *sent.entry(time).or_default() += 1;
             }
-            merge.add(numbers.below(lanes as u64) as usize, chunk);
+            merge.add(numbers.below(inputs as u64) as usize, chunk);
             let before = numbers.below(1100);
             merge
                 .write_before(before, &mut file, &mut remaining)
@@ -141,7 +141,7 @@ fn every_packet_is_written_once_and_those_that_come_late_are_counted() {
             *found.entry(time).or_default() += 1;
         }
         assert_eq!(found, sent);
-        assert_eq!(merge.counts().map(|lane| lane.late).sum::<u64>(), late);
+        assert_eq!(merge.counts().map(|input| input.late).sum::<u64>(), late);
     }
 }
 
@@ -152,10 +152,10 @@ fn a_limit_and_a_discard_leave_nothing_unaccounted() {
     let mut file = CaptureFile::create(options(&path), 0).unwrap();
     let encoder = file.chunk_encoder();
     let mut merge = ChunkMerge::new(2);
-    for lane in 0..2 {
+    for input in 0..2 {
         let mut chunk = PacketChunk::new(1 << 16);
-        (0..100).for_each(|n| add(&encoder, &mut chunk, 2 * n + lane, &[1; 60]));
-        merge.add(lane as usize, chunk);
+        (0..100).for_each(|n| add(&encoder, &mut chunk, 2 * n + input, &[1; 60]));
+        merge.add(input as usize, chunk);
     }
     let mut remaining = 51;
     merge
@@ -167,11 +167,11 @@ fn a_limit_and_a_discard_leave_nothing_unaccounted() {
     assert!(times(&path).into_iter().eq(0..51));
     let counts: Vec<_> = merge
         .counts()
-        .map(|lane| (lane.written, lane.discarded))
+        .map(|input| (input.written, input.discarded))
         .collect();
     assert_eq!(counts, [(26, 74), (25, 75)]);
-    for lane in 0..2 {
-        assert!(merge.take_free(lane).is_some_and(|chunk| chunk.is_empty()));
+    for input in 0..2 {
+        assert!(merge.take_free(input).is_some_and(|chunk| chunk.is_empty()));
     }
 }
 
@@ -197,45 +197,45 @@ fn a_packet_longer_than_a_chunk_gets_one_of_its_own() {
     assert_eq!(tshark(&path).0.len(), 2);
 }
 
-/// A packet that a lane gets.
+/// A packet and its input.
 struct Arrival {
     time: u64,
-    lane: usize,
+    input: usize,
     bytes: Vec<u8>,
 }
 
-/// Packets that come to the lanes in bursts of up to `burst`, some of them with the same time stamp. Each has its own bytes.
-fn arrivals(numbers: &mut Numbers, lanes: usize, burst: u64) -> Vec<Arrival> {
+/// Packets that come to the inputs in bursts of up to `burst`, some of them with the same time stamp. Each has its own bytes.
+fn arrivals(numbers: &mut Numbers, inputs: usize, burst: u64) -> Vec<Arrival> {
     const COUNT: u64 = 6000;
-    let (mut time, mut lane, mut left) = (1, 0, 0);
+    let (mut time, mut input, mut left) = (1, 0, 0);
     let arrival = |number: u64| {
         if left == 0 {
-            lane = numbers.below(lanes as u64) as usize;
+            input = numbers.below(inputs as u64) as usize;
             left = 1 + numbers.below(burst);
         }
         left -= 1;
         time += numbers.below(3);
-        let mut bytes = vec![lane as u8; 60 + numbers.below(140) as usize];
+        let mut bytes = vec![input as u8; 60 + numbers.below(140) as usize];
         bytes[..8].copy_from_slice(&number.to_be_bytes());
-        Arrival { time, lane, bytes }
+        Arrival { time, input, bytes }
     };
     (0..COUNT).map(arrival).collect()
 }
 
 /// From packets that alternate to chunks that precede all others, in files that get ranges of memory and in files that get
-/// copies: the same bytes as written packet by packet in the order of time stamp, lane and arrival.
+/// copies: the same bytes as written packet by packet in the order of time stamp, input and arrival.
 #[test]
 fn interleaved_and_bursty_lanes_equal_a_merge_packet_by_packet() {
     let folder = tempfile::tempdir().unwrap();
     let mut numbers = Numbers(3);
-    for (round, (burst, lanes)) in [1, 8, 100, 3000]
+    for (round, (burst, inputs)) in [1, 8, 100, 3000]
         .into_iter()
-        .flat_map(|burst| [2, 3, 5, 9].map(|lanes| (burst, lanes)))
+        .flat_map(|burst| [2, 3, 5, 9].map(|inputs| (burst, inputs)))
         .enumerate()
     {
-        let packets = arrivals(&mut numbers, lanes, burst);
+        let packets = arrivals(&mut numbers, inputs, burst);
         let mut sorted: Vec<&Arrival> = packets.iter().collect();
-        sorted.sort_by_key(|packet| (packet.time, packet.lane));
+        sorted.sort_by_key(|packet| (packet.time, packet.input));
         for format in [Format::Pcapng, Format::PcapNanos] {
             let create = |kind: &str| {
                 let path = folder.path().join(format!("{round}-{kind}"));
@@ -252,62 +252,62 @@ fn interleaved_and_bursty_lanes_equal_a_merge_packet_by_packet() {
             }
             single.close(&[]).unwrap();
             let (mut file, merged) = create("merged");
-            let counts = merge_arrivals(&mut numbers, &packets, lanes, &mut file);
+            let counts = merge_arrivals(&mut numbers, &packets, inputs, &mut file);
             file.close(&[]).unwrap();
             assert_eq!(counts, (packets.len() as u64, 0, 0));
             let [expected, merged] = [expected, merged].map(|path| std::fs::read(path).unwrap());
             assert!(
                 expected == merged,
-                "bursts of {burst}, {lanes} lanes, {format:?}"
+                "bursts of {burst}, {inputs} inputs, {format:?}"
             );
         }
     }
 }
 
-/// Merges `packets`, which lanes hand over in chunks of any size, and after any time. Returns how many were written, late and
+/// Merges `packets`, which inputs hand over in chunks of any size, and after any time. Returns how many were written, late and
 /// discarded.
 fn merge_arrivals(
     numbers: &mut Numbers,
     packets: &[Arrival],
-    lanes: usize,
+    inputs: usize,
     file: &mut CaptureFile,
 ) -> (u64, u64, u64) {
     let encoder = file.chunk_encoder();
-    let mut merge = ChunkMerge::new(lanes);
+    let mut merge = ChunkMerge::new(inputs);
     let chunk_bytes = 4096 << numbers.below(5);
     let new_chunk = || PacketChunk::new(chunk_bytes);
-    let mut chunks: Vec<PacketChunk> = (0..lanes).map(|_| new_chunk()).collect();
-    // Each lane has handed over all packets that are older.
-    let mut marks = vec![0; lanes];
+    let mut chunks: Vec<PacketChunk> = (0..inputs).map(|_| new_chunk()).collect();
+    // Each input has handed over all packets that are older.
+    let mut marks = vec![0; inputs];
     let mut remaining = u64::MAX;
-    for Arrival { time, lane, bytes } in packets {
+    for Arrival { time, input, bytes } in packets {
         let packet = Packet::new(*time, bytes);
-        let has_room = encoder.encode(&packet, &mut chunks[*lane]).unwrap();
-        // Another lane that has waited for long, if there is one.
-        let other = (numbers.below(50) == 0).then(|| numbers.below(lanes as u64) as usize);
-        let full = (!has_room).then_some(*lane);
+        let has_room = encoder.encode(&packet, &mut chunks[*input]).unwrap();
+        // Another input that has waited for long, if there is one.
+        let other = (numbers.below(50) == 0).then(|| numbers.below(inputs as u64) as usize);
+        let full = (!has_room).then_some(*input);
         for number in full.into_iter().chain(other) {
             merge.add(number, std::mem::replace(&mut chunks[number], new_chunk()));
             marks[number] = *time;
         }
         if !has_room {
-            assert!(encoder.encode(&packet, &mut chunks[*lane]).unwrap());
+            assert!(encoder.encode(&packet, &mut chunks[*input]).unwrap());
         }
         if numbers.below(20) == 0 {
             let before = marks.iter().copied().min().unwrap();
             merge.write_before(before, file, &mut remaining).unwrap();
         }
     }
-    for (lane, chunk) in chunks.into_iter().enumerate() {
-        merge.add(lane, chunk);
+    for (input, chunk) in chunks.into_iter().enumerate() {
+        merge.add(input, chunk);
     }
     merge.write_before(u64::MAX, file, &mut remaining).unwrap();
     assert_eq!(merge.waiting(), 0);
-    merge.counts().fold((0, 0, 0), |sum, lane| {
+    merge.counts().fold((0, 0, 0), |sum, input| {
         (
-            sum.0 + lane.written,
-            sum.1 + lane.late,
-            sum.2 + lane.discarded,
+            sum.0 + input.written,
+            sum.1 + input.late,
+            sum.2 + input.discarded,
         )
     })
 }
@@ -346,8 +346,8 @@ fn merged_files_equal_those_of_a_single_writer() {
                 &bytes,
             );
         }
-        for (lane, chunk) in chunks.into_iter().enumerate() {
-            merge.add(lane, chunk);
+        for (input, chunk) in chunks.into_iter().enumerate() {
+            merge.add(input, chunk);
         }
         merge
             .write_before(u64::MAX, &mut merged, &mut u64::MAX.clone())

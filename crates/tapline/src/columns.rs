@@ -1,13 +1,13 @@
 //! Packets and flows as columns, in Parquet files and Arrow streams, for engines such as DuckDB, Spark and ClickHouse.
 //!
 //! ```
-//! use tapline::columns::{ColumnFormat, PacketColumns, Place};
+//! use tapline::columns::{ColumnFormat, PacketColumns, Destination};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../lab/corpus/captures/icmpv6.pcap");
 //! # let directory = tempfile::tempdir()?;
 //! # let parquet = directory.path().join("packets.parquet");
-//! let mut table = PacketColumns::new(ColumnFormat::Parquet, Place::File(parquet))?;
+//! let mut table = PacketColumns::new(ColumnFormat::Parquet, Destination::File(parquet))?;
 //! let mut packets = tapline::read(path).open()?;
 //! packets.run_consumer(&mut table)?;
 //! println!("{} rows", table.written().rows);
@@ -18,8 +18,8 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 pub use columns::{
-    BATCH_ROWS, ColumnFormat, CompleteFile, MOST_HOURS, OPEN_FILES, OnComplete, Partitions, Place,
-    ROW_GROUP_BYTES, ROW_GROUP_ROWS, TableError, Written,
+    BATCH_ROWS, ColumnFormat, CompleteFile, Destination, MOST_HOURS, OPEN_FILES, OnComplete,
+    Partitions, ROW_GROUP_BYTES, ROW_GROUP_ROWS, TableError, Written,
 };
 use columns::{FlowRow, FlowRows, PacketRow, PacketRows, Rows, Table};
 use store::model::Interface;
@@ -43,9 +43,9 @@ struct Output<R: Rows> {
 }
 
 impl<R: Rows> Output<R> {
-    fn new(format: ColumnFormat, place: Place) -> Result<Self, TableError> {
+    fn new(format: ColumnFormat, destination: Destination) -> Result<Self, TableError> {
         Ok(Self {
-            table: Some(Table::new(format, place, now_ns())?),
+            table: Some(Table::new(format, destination, now_ns())?),
             written: Written::default(),
         })
     }
@@ -86,13 +86,13 @@ pub struct PacketColumns {
 }
 
 impl PacketColumns {
-    /// Opens a place.
+    /// Opens a destination.
     ///
     /// # Errors
     /// [`TableError`] if a file cannot be created.
-    pub fn new(format: ColumnFormat, place: Place) -> Result<Self, TableError> {
+    pub fn new(format: ColumnFormat, destination: Destination) -> Result<Self, TableError> {
         Ok(Self {
-            output: Output::new(format, place)?,
+            output: Output::new(format, destination)?,
             interfaces: Vec::new(),
         })
     }
@@ -160,13 +160,13 @@ pub struct FlowColumns {
 }
 
 impl FlowColumns {
-    /// Opens a place. The hour of a flow is that of its last packet.
+    /// Opens a destination. The hour of a flow is that of its last packet.
     ///
     /// # Errors
     /// [`TableError`] if a file cannot be created.
-    pub fn new(format: ColumnFormat, place: Place) -> Result<Self, TableError> {
+    pub fn new(format: ColumnFormat, destination: Destination) -> Result<Self, TableError> {
         Ok(Self {
-            output: Output::new(format, place)?,
+            output: Output::new(format, destination)?,
             interfaces: Vec::new(),
         })
     }

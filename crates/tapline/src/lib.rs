@@ -113,8 +113,8 @@ pub mod filter {
     pub use ::filter::{
         DEFAULT_SNAPLEN, DotListing, ExplainedTerm, Explanation, FilterError, FilterErrorReason,
         FilterOptions, FilterTarget, FilterWarning, GraphListing, LinkType, LoopbackFamilies,
-        MAX_TEXT_BYTES, NameResolver, Needed, NoNames, TermResult, Transport, TreeListing,
-        check_syntax, classic, compile, ebpf, native, needed, similar_word,
+        MAX_TEXT_BYTES, NameResolver, NoNames, RequiredKeys, TermResult, Transport, TreeListing,
+        check_syntax, classic, compile, ebpf, native, required_keys, similar_word,
     };
 }
 

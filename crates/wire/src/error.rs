@@ -2,7 +2,7 @@
 
 /// The bytes end inside a header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{layer} header at byte {at} needs {need} bytes, {have} there")]
+#[error("{layer} header at byte {at} needs {need} bytes and has {have}")]
 #[non_exhaustive]
 pub struct Truncated {
     /// The name of the header.

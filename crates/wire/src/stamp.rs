@@ -69,9 +69,9 @@ impl Stamp {
     }
 }
 
-/// The place of a stamp's send time in a frame that ends with the stamp, and of the checksum that covers it.
+/// Offsets for writing the send time of a stamp at the end of a frame, and for the checksum that covers it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct StampPlace {
+pub struct StampOffsets {
     /// Offset of the transport checksum.
     pub checksum_at: usize,
     /// Offset of the transport header, from which the checksum counts its bytes.
@@ -80,7 +80,7 @@ pub struct StampPlace {
     pub is_udp: bool,
 }
 
-impl StampPlace {
+impl StampOffsets {
     /// Writes the send time into `frame`, where it was 0, and corrects the checksum. A frame that is too short stays
     /// as it is.
     #[inline]

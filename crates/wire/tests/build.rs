@@ -273,7 +273,7 @@ type Build = fn(build::IpFrame) -> build::TransportFrame;
 
 #[test]
 fn a_stamp_keeps_the_checksum_right_and_is_found() {
-    use stamp::{Stamp, StampPlace};
+    use stamp::{Stamp, StampOffsets};
     let stamp = |time_ns| Stamp {
         stream: 0x0102,
         sequence: 0xdead_beef,
@@ -302,12 +302,12 @@ fn a_stamp_keeps_the_checksum_right_and_is_found() {
             for (build, checksum_at) in builds {
                 for (ip, at) in [(v4(), 34), (v6(), 58)] {
                     let mut frame = build(ip.clone()).payload(&payload(0));
-                    let place = StampPlace {
+                    let offsets = StampOffsets {
                         checksum_at: at + checksum_at,
                         transport_at: at,
                         is_udp: checksum_at == 6,
                     };
-                    place.set_time(&mut frame, time_ns);
+                    offsets.set_time(&mut frame, time_ns);
                     assert_eq!(frame, build(ip).payload(&payload(time_ns)));
                     let found = Stamp::find(link_type::ETHERNET, &frame);
                     assert_eq!(found, Some(stamp(time_ns)));

@@ -118,7 +118,7 @@ fn a_truncated_header_reports_the_needed_length() {
     );
     assert_eq!(
         error.to_string(),
-        "UDP header at byte 34 needs 8 bytes, 7 there"
+        "UDP header at byte 34 needs 8 bytes and has 7"
     );
 }
 

@@ -32,9 +32,9 @@ impl<'a> Ranges<'a> {
             .columns
             .iter()
             .enumerate()
-            .find_map(|(place, column)| {
+            .find_map(|(index, column)| {
                 let cell = |row: &'a tapline_lab::benchmarks::Row| {
-                    let cell = row.cells.get(place)?.as_ref()?;
+                    let cell = row.cells.get(index)?.as_ref()?;
                     Some((row.name.as_str(), cell))
                 };
                 let rows: Vec<_> = table.rows.iter().filter_map(cell).collect();
@@ -128,16 +128,16 @@ impl Chart for Ranges<'_> {
     }
 }
 
-/// Subjects over a number, which the heads of the columns begin with: medians as curves, with the range at each place.
+/// Subjects over a number, which the heads of the columns begin with: medians as curves, with the range at each point.
 pub struct Curves<'a> {
     table: &'a Figures,
     axes: &'a [String; 2],
-    lines: Vec<(&'a str, Vec<Place>)>,
+    lines: Vec<(&'a str, Vec<Point>)>,
 }
 
 /// A figure at a number.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct Point {
     across: f64,
     /// In the unit of the column.
     spread: Spread,
@@ -148,13 +148,13 @@ impl<'a> Curves<'a> {
     pub fn of(table: &'a Figures) -> Option<Self> {
         let axes = table.plot.as_ref()?;
         let lines = table.rows.iter().map(|row| {
-            let places = table.columns.iter().zip(&row.cells);
-            let place = |(column, cell): (&Column, &Option<Cell>)| {
+            let points = table.columns.iter().zip(&row.cells);
+            let point = |(column, cell): (&Column, &Option<Cell>)| {
                 let spread = cell.as_ref()?.spread;
                 let across = column.head.split(' ').next()?.parse().ok()?;
                 let [median, least, most] =
                     [spread.median, spread.least, spread.most].map(|value| value / column.unit);
-                Some(Place {
+                Some(Point {
                     across,
                     spread: Spread {
                         median,
@@ -165,10 +165,10 @@ impl<'a> Curves<'a> {
             };
             (
                 row.name.as_str(),
-                places.filter_map(place).collect::<Vec<_>>(),
+                points.filter_map(point).collect::<Vec<_>>(),
             )
         });
-        let lines: Vec<_> = lines.filter(|(_, places)| !places.is_empty()).collect();
+        let lines: Vec<_> = lines.filter(|(_, points)| !points.is_empty()).collect();
         (!lines.is_empty()).then_some(Self { table, axes, lines })
     }
 }
@@ -180,9 +180,9 @@ impl Chart for Curves<'_> {
 
     fn draw(&self, area: &Area<'_>, width: u32) -> Drawn {
         let (plot, legend) = area.split_vertically(PLOT_HEIGHT);
-        let all = self.lines.iter().flat_map(|(_, places)| places);
-        let most = all.fold((1.0, f64::MIN_POSITIVE), |most: (f64, f64), place| {
-            (most.0.max(place.across), most.1.max(place.spread.most))
+        let all = self.lines.iter().flat_map(|(_, points)| points);
+        let most = all.fold((1.0, f64::MIN_POSITIVE), |most: (f64, f64), point| {
+            (most.0.max(point.across), most.1.max(point.spread.most))
         });
         let mut builder = ChartBuilder::on(&plot);
         builder.margin_right(12).margin_top(24);
@@ -201,25 +201,25 @@ impl Chart for Curves<'_> {
             .axis_desc_style(letters(&INK))
             .draw()?;
         plot.draw(&Text::new(self.axes[1].clone(), (MARGIN, 6), letters(&INK)))?;
-        for (number, (name, places)) in self.lines.iter().enumerate() {
+        for (number, (name, points)) in self.lines.iter().enumerate() {
             let colour = &SERIES[number % SERIES.len()];
-            let medians = places
+            let medians = points
                 .iter()
-                .map(|place| (place.across, place.spread.median));
+                .map(|point| (point.across, point.spread.median));
             chart.draw_series([PathElement::new(
                 medians.collect::<Vec<_>>(),
                 colour.stroke_width(2),
             )])?;
-            for place in places {
+            for point in points {
                 let range = [
-                    (place.across, place.spread.least),
-                    (place.across, place.spread.most),
+                    (point.across, point.spread.least),
+                    (point.across, point.spread.most),
                 ];
                 chart.draw_series([PathElement::new(range.to_vec(), colour.stroke_width(1))])?;
             }
             // Numbers tell more than four curves apart.
             let label = (number + 1).to_string();
-            if let Some(last) = places.last() {
+            if let Some(last) = points.last() {
                 let (x, y) = chart.backend_coord(&(last.across, last.spread.median));
                 let beside = letters(colour).pos(Pos::new(HPos::Left, VPos::Center));
                 plot.draw(&Text::new(label.clone(), (x + 3, y), beside))?;
@@ -236,8 +236,8 @@ impl Chart for Curves<'_> {
     }
 
     fn description(&self) -> String {
-        let line = |(name, places): &(&str, Vec<Place>)| {
-            let last = places[places.len() - 1];
+        let line = |(name, points): &(&str, Vec<Point>)| {
+            let last = points[points.len() - 1];
             format!(
                 "{name}: {} at {}",
                 short(last.spread.median),

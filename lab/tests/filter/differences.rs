@@ -158,7 +158,7 @@ fn operands_that_are_loads_are_no_constants() {
 }
 
 #[test]
-fn a_computed_zero_is_no_divisor() {
+fn division_by_a_computed_zero_is_an_arithmetic_error() {
     let text = "1 / (2 - 2) = 1";
     let error = Filter::new(text, &options(LinkType::Raw), &NoNames)
         .err()

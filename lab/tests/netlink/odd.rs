@@ -22,7 +22,7 @@ fn ip(host: &Host, words: &[&str]) -> Output {
 
 /// Names of links: what ip(8) makes we make, what it refuses we refuse, and what is there we find.
 #[test]
-fn a_name_is_one_for_us_when_it_is_one_for_ip() {
+fn interface_names_are_valid_if_ip_accepts_them() {
     let host = Host::new("host");
     let mut netlink = host.netlink();
     for text in [

@@ -59,7 +59,7 @@ struct sender_options {
     ::tapline_rate rate_unit = TAPLINE_RATE_MAX;
     ::tapline_send_path path = TAPLINE_SEND_PATH_AUTO;
     ::tapline_long_frames long_frames = TAPLINE_LONG_FRAMES_REFUSE;
-    /// Also send on an interface with a default route or one nearly as wide.
+    /// Also send on an uplink: an interface with a route wider than 10.0.0.0/8 or fc00::/7.
     bool allow_uplink = false;
     /// End after this many packets. Default: never.
     std::uint64_t max_packets = 0;

@@ -344,7 +344,11 @@ pub unsafe extern "C" fn tapline_netlink_run(
             0 => OnError::Continue,
             1 => OnError::Stop,
             2 => OnError::Undo,
-            other => return Err(Error::argument(format!("{other} is no tapline_on_error"))),
+            other => {
+                return Err(Error::argument(format!(
+                    "{other} is not a tapline_on_error"
+                )));
+            }
         };
         // SAFETY: the bytes of C.
         let items = unsafe { array(items, length, "items") }?;

@@ -78,7 +78,7 @@ macro_rules! numbered {
                 $(if number == Self::$variant as u32 {
                     return Ok(Self::$variant);
                 })*
-                Err(Error::argument(format!("{number} is no {}", stringify!($type))))
+                Err(Error::argument(format!("{number} is not a {}", stringify!($type))))
             }
         }
     };

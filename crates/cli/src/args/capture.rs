@@ -39,8 +39,8 @@ pub struct CaptureArgs {
     )]
     pub interface: Vec<String>,
 
-    /// With -i any or --netns: the link type of all packets, LINUX_SLL2, which has the interface of each
-    /// [default: that of each interface; LINUX_SLL2 in pcap files]
+    /// With -i any or --netns: give all packets the link type LINUX_SLL2, which records the interface of each packet
+    /// [default: the link type of each interface; LINUX_SLL2 in pcap files]
     #[arg(
         hide_short_help = true,
         short = 'y',
@@ -111,16 +111,16 @@ pub struct CaptureArgs {
     #[command(flatten)]
     pub readers: ReadersArgs,
 
-    /// Change a setting of the interfaces for the time of the capture, in the words of 'tapline ethtool set', e.g.
+    /// Change a setting of the interfaces during the capture, in the syntax of 'tapline ethtool set', e.g.
     /// 'rss equal 4' or 'ntuple flow-type udp4 dst-port 4789 action 2'; may be repeated
     ///
-    /// It is restored at the end, by the last capture that uses it; after a kill by the next one or 'tapline doctor --undo'.
+    /// The last capture that uses the setting restores it at its end; after a kill the next one or 'tapline doctor --undo' does.
     #[arg(hide_short_help = true, long, value_name = "SETTING", value_parser = steering, help_heading = "Performance")]
     pub ethtool: Vec<SteeringSettings>,
 
     /// Ring size per interface [default: 32M, with --mode drop 128M]
     ///
-    /// With --mode drop each packet takes 2K of it.
+    /// With --mode drop each packet takes 2K of the ring.
     #[arg(long, value_name = "SIZE", value_parser = units::size, help_heading = "Performance")]
     pub buffer: Option<u64>,
 
@@ -130,10 +130,10 @@ pub struct CaptureArgs {
 
     /// Time stamp source
     ///
-    /// software (or kernel): the kernel. driver: the kernel, when the driver passes packets on and before they wait for
+    /// software (or kernel): the kernel. driver: the kernel, when the driver passes packets on, before they wait for
     /// a CPU. hardware: the interface, converted to UTC; packets that it did not stamp have the kernel's time and a
-    /// comment. auto: hardware if the interface has it. With hardware and auto the interface is made to stamp all
-    /// received packets, and its former setting is restored at the end.
+    /// comment. auto: hardware if the interface supports it. hardware and auto make the interface stamp all received
+    /// packets; its previous setting is restored at the end.
     #[arg(hide_short_help = true, long, value_name = "auto|hardware|software|driver", default_value = "software", value_parser = timestamps, help_heading = "Input")]
     pub timestamp: TimestampChoice,
 
@@ -187,7 +187,7 @@ pub struct CaptureArgs {
 
     /// Find the process that sent each packet of this host
     ///
-    /// Its name and number are printed, or written to the pcapng file: as option epb_processid_threadid and as a comment of
+    /// Prints its name and process ID, or writes them to the pcapng file: as option epb_processid_threadid and as a comment of
     /// the packet, with a description of each process. Finds processes in this network namespace, of TCP and UDP sockets
     /// that are still open when their packets are read.
     #[arg(hide_short_help = true, long, conflicts_with_all = ["netns", "record", "decode"], help_heading = "Output")]
@@ -219,8 +219,8 @@ pub struct CaptureArgs {
 
     /// With -w: write FILE.index beside each file, for 'read --index'
     ///
-    /// It grows with the file by parts of a few MiB, and takes at most 0.25 % of its size, or 4K. --keep removes it with
-    /// its file. Compressed files and standard output cannot be indexed. If the index cannot be written, the capture goes on.
+    /// The index grows with the file, and has at most 0.25 % of its size, or 4K. --keep removes it with its file. Compressed
+    /// files and standard output cannot be indexed. If the index cannot be written, the capture continues.
     #[arg(
         hide_short_help = true,
         long,
@@ -268,8 +268,8 @@ pub struct CaptureArgs {
 
     /// Capture only packets of the sockets of COMMAND and of the processes that it starts
     ///
-    /// By protocol and local port, and pings by their identifier: a port that COMMAND used stays selected until the
-    /// capture ends. Requires control groups of version 2.
+    /// Selects packets by protocol and local port, and pings by their identifier. A port that COMMAND used stays selected
+    /// until the capture ends. Requires control groups of version 2.
     #[arg(
         long,
         requires = "command",

@@ -31,7 +31,7 @@ pub struct CtlArgs {
 
     /// Do not restrict the program to the files and system calls that it needs
     ///
-    /// As of other commands. 'start' and 'hwtstamp' are not restricted.
+    /// Landlock and seccomp restrict it, as other commands. 'start' and 'hwtstamp' are not restricted.
     #[arg(global = true, hide_short_help = true, long, help_heading = "Sandbox")]
     pub no_sandbox: bool,
 
@@ -146,7 +146,7 @@ pub enum CtlCommand {
     /// Trigger the flight recorder
     Trigger,
 
-    /// End a capture in order
+    /// End a capture: complete its files and print its summary
     Stop,
 
     /// Show or set which packets an interface stamps in hardware

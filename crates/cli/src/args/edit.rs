@@ -45,8 +45,8 @@ pub struct EditArgs {
 
     /// Sort packets by time, with SIZE memory for packets that wait for earlier ones [default: 256M]
     ///
-    /// If a packet comes so late that later ones had to be written, the file is complete, but the exit status is 1. The packets of each
-    /// section of a file are sorted.
+    /// A packet that is read after later packets were written stays out of order, and the exit status is 1. The packets of each
+    /// section of a file are sorted separately.
     #[arg(
         hide_short_help = true,
         long,
@@ -60,7 +60,7 @@ pub struct EditArgs {
     )]
     pub sort: Option<NonZeroU64>,
 
-    /// Leave out packets with the same bytes as one of the N before [default: 4], or up to a TIME before
+    /// Leave out packets with the same bytes as one of the previous N packets [default: 4], or of those within TIME before
     #[arg(
         hide_short_help = true,
         long,
@@ -77,13 +77,13 @@ pub struct EditArgs {
     /// Start a new file after N packets, or a TIME after the first packet of a file; or write a file for each flow
     ///
     /// The file of a flow has both directions. Its name is that of the output with a number, the protocol, addresses and
-    /// ports. What belongs to no flow goes to the file with the number 0; so do the packets of flows beyond --split-files.
+    /// ports. Packets without a flow, and those of flows beyond --split-files, go to file number 0.
     #[arg(hide_short_help = true, long, value_name = "N|TIME|flow", requires = "write", value_parser = split, conflicts_with_all = ["rotate_packets", "rotate_interval"], help_heading = "Editing")]
     pub split: Option<FileSplit>,
 
     /// Write files for at most N flows with --split flow [default: 10000]
     ///
-    /// Packets of further flows go to the file with the number 0, and the summary counts them.
+    /// Packets of further flows go to file number 0, and the summary counts them.
     #[arg(
         hide_short_help = true,
         long,

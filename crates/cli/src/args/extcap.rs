@@ -8,8 +8,8 @@ use super::SandboxArgs;
 
 /// Capture for Wireshark, which runs this command as its extcap plug-in
 ///
-/// Wireshark and tshark list the interfaces of this plug-in as tapline-IF; 'tapline-ssh' captures on another host. Nobody
-/// has to run this command by hand. The flags of a capture are those of 'tapline capture'.
+/// Wireshark and tshark list the interfaces of this plug-in as tapline-IF; 'tapline-ssh' captures on another host. You
+/// need not run this command yourself. The flags of a capture are those of 'tapline capture'.
 #[derive(Args, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub struct ExtcapArgs {

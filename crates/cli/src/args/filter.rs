@@ -27,7 +27,7 @@ pub struct FilterArgs {
     /// Where the filter runs, which decides the available metadata [default: xdp with --emit ebpf,
     /// otherwise file]
     #[arg(long, value_enum, value_name = "TARGET", help_heading = "Compilation")]
-    pub at: Option<Place>,
+    pub at: Option<FilterTargetArg>,
 
     /// Netmask, for 'ip broadcast'
     #[arg(long, value_name = "MASK", help_heading = "Compilation")]
@@ -86,10 +86,10 @@ pub struct FilterArgs {
 
 impl FilterArgs {
     /// Where the filter runs.
-    pub fn place(&self) -> Place {
+    pub fn target(&self) -> FilterTargetArg {
         let default = match self.emit {
-            Some(Emit::Ebpf) => Place::Xdp,
-            _ => Place::File,
+            Some(Emit::Ebpf) => FilterTargetArg::Xdp,
+            _ => FilterTargetArg::File,
         };
         self.at.unwrap_or(default)
     }
@@ -116,7 +116,7 @@ pub enum Emit {
 
 /// Where a filter runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Place {
+pub enum FilterTargetArg {
     /// On packets of a file
     File,
     /// On a packet socket, as in 'tapline capture'
@@ -129,19 +129,19 @@ pub enum Place {
     TcEgress,
 }
 
-impl From<Place> for FilterTarget {
-    fn from(place: Place) -> Self {
-        match place {
-            Place::File => Self::File,
-            Place::Socket => Self::Socket,
-            Place::Xdp => Self::Xdp,
-            Place::Tc => Self::TcIngress,
-            Place::TcEgress => Self::TcEgress,
+impl From<FilterTargetArg> for FilterTarget {
+    fn from(target: FilterTargetArg) -> Self {
+        match target {
+            FilterTargetArg::File => Self::File,
+            FilterTargetArg::Socket => Self::Socket,
+            FilterTargetArg::Xdp => Self::Xdp,
+            FilterTargetArg::Tc => Self::TcIngress,
+            FilterTargetArg::TcEgress => Self::TcEgress,
         }
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for FilterTargetArg {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::File => "file",

@@ -134,7 +134,7 @@ pub struct FlowsArgs {
     /// Send flows to this collector, as IPFIX over UDP or TCP [default PORT: 4739]
     ///
     /// They are then printed only with --json or --csv. A record has both directions (RFC 5103). Over UDP the templates are sent
-    /// again every minute. A connection over TCP that fails is made again with -i, and ends the job with files.
+    /// again every minute. If a TCP connection fails, tapline connects again with -i; with files, the job ends.
     #[arg(help_heading = "Output", long, value_name = "[udp:|tcp:]HOST[:PORT]", value_parser = collector)]
     pub ipfix: Option<CollectorAddress>,
 

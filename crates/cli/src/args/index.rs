@@ -8,7 +8,7 @@ use super::{SandboxArgs, UserArgs};
 
 /// Index capture files, so that 'read --index' finds a host, a port or a flow in a terabyte
 ///
-/// Writes FILE.index beside each file: at most 0.25 % of its size, or 4K. It has the addresses, ports, flows and times of each part
+/// Writes FILE.index beside each file: at most 0.25 % of its size, or 4K. It contains the addresses, ports, flows and times of each part
 /// of a few MiB. Compressed files cannot be indexed. A file that has a valid index is left as it is.
 /// With --user, NAME must be able to read the files, and to create files beside them.
 #[derive(Args, Debug)]

@@ -50,7 +50,7 @@ pub use doctor::DoctorArgs;
 pub use edit::{CountOrTime, EditArgs, FileSplit, Stripped};
 pub use ethtool::{EthtoolArgs, EthtoolCommand, SettingKind};
 pub use extcap::{ExtcapArgs, RemoteArgs};
-pub use filter::{Emit, FilterArgs, Place};
+pub use filter::{Emit, FilterArgs, FilterTargetArg};
 pub use flows::FlowsArgs;
 pub use generate::GeneratorArgs;
 pub use index::IndexArgs;

@@ -118,21 +118,22 @@ pub struct PingArgs {
     /// How requests of --backend xdp leave: live-frames, xdp (AF_XDP) or auto
     ///
     /// live-frames is faster, and requires Linux 5.18, CAP_SYS_ADMIN and a driver that sends XDP frames. xdp requires Linux
-    /// 5.12 and CAP_NET_RAW. auto uses live-frames if the driver says that it sends them (Linux 6.3).
+    /// 5.12 and CAP_NET_RAW. auto uses live-frames if the driver reports that it sends them (Linux 6.3).
     #[arg(long, value_name = "PATH", default_value = "auto", value_parser = send_path, hide_short_help = true, help_heading = "Performance")]
     pub send_path: SendPath,
 
     /// With --backend xdp, send more than 10 000 probes per second on an uplink
     ///
-    /// An uplink is an interface with a default route or one nearly as wide, or that is stacked with such an interface.
+    /// An uplink is an interface that carries a route wider than 10.0.0.0/8 or fc00::/7, such as a default route, or that is
+    /// stacked with such an interface.
     #[arg(long, hide_short_help = true, help_heading = "Performance")]
     pub yes_on_uplink: bool,
 
     /// With --backend xdp and -c 1, write to FILE which targets have been pinged, and continue there if FILE exists
     ///
-    /// FILE is written every 5 seconds and at the end, and removed when all targets have been pinged. It is for the same
-    /// targets only. What --csv and --json print continues too: each target has one line in all runs together, except those
-    /// of the last 5 seconds before a crash.
+    /// FILE is written every 5 seconds and at the end, and removed when all targets have been pinged. It requires the same
+    /// targets in each run. With --csv and --json, all runs together print one line for each target, and a second one for
+    /// targets of the last 5 seconds before a crash.
     #[arg(
         long,
         value_name = "FILE",

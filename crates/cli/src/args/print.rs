@@ -48,7 +48,7 @@ pub struct PrintArgs {
 
     /// Let another program decode and print the packets: tshark
     ///
-    /// The packets are piped into it as pcapng. -v (all layers), -x and -t are handed on. tshark must be installed.
+    /// tapline pipes the packets into it as pcapng, and passes on -v (all layers), -x and -t. tshark must be installed.
     #[arg(
         long,
         value_enum,
@@ -63,7 +63,7 @@ pub struct PrintArgs {
     #[arg(short, action = ArgAction::Count, hide_short_help = true, help_heading = "Output format")]
     pub numeric: u8,
 
-    /// Print each line at once; always on: lines wait only while more packets do
+    /// Print each line immediately; always on: lines are buffered only while more packets are waiting
     #[arg(short = 'l', hide_short_help = true, help_heading = "Output format")]
     pub line_buffered: bool,
 

@@ -16,7 +16,7 @@ use crate::moment::Moment;
 #[derive(Args, Debug)]
 #[command(
     override_usage = "tapline read [OPTIONS] FILE... [FILTER]\n       tapline read [OPTIONS] FILE... -- FILTER",
-    after_long_help = "The first word that names no file begins the filter. Use -- if the first word of the filter is \
+    after_long_help = "The filter begins at the first word that is not the name of a file. Use -- if the first word of the filter is \
                   also the name of a file. The filter language is pcap-filter(7).\n\n\
                   A TIME is RFC 3339, or YYYY-MM-DD HH:MM:SS[.fraction] in local time, \
                   or @SECONDS[.fraction] since 1970 UTC. Sizes take k, M or G (powers of 1024)."
@@ -25,8 +25,8 @@ use crate::moment::Moment;
 pub struct ReadArgs {
     /// Capture files, or - for standard input; then the filter
     ///
-    /// pcapng or pcap, optionally gzip or zstd. Several files are merged by time. The first word that names no file
-    /// begins the filter.
+    /// pcapng or pcap, optionally gzip or zstd. Several files are merged by time. The filter begins at the first word
+    /// that is not the name of a file.
     #[arg(value_name = "FILE... [FILTER]", required = true)]
     pub words: Vec<OsString>,
 
@@ -76,7 +76,7 @@ pub struct ReadArgs {
     #[arg(long, value_name = "TIME", help_heading = "Filtering")]
     pub to: Option<Moment>,
 
-    /// Read only the parts of files that may have selected packets, as their indexes say (see 'tapline index')
+    /// Read only the parts of files that may contain selected packets, according to their indexes (see 'tapline index')
     ///
     /// The index is searched for the addresses and ports that the filter requires of every packet. Packets that are not
     /// read are not counted.

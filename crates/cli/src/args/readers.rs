@@ -6,14 +6,14 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use tapline::capture::{FanoutMode, Queues};
 
-/// Several readers, each on a CPU of its own.
+/// Several readers, each on a separate CPU.
 #[derive(Args, Clone, Debug, Default)]
 pub struct ReadersArgs {
-    /// A reader on a CPU of its own for each receive queue (all), N readers, or as many as CPUs are free (auto); or
-    /// read only the queues of a list, e.g. 0,2-3. Packets are merged by time stamp [default: auto into a
+    /// Start a reader for each receive queue (all), N readers, or as many as there are free CPUs (auto), each on a separate CPU;
+    /// or read only the queues of a list, e.g. 0,2-3. Packets are merged by time stamp [default: auto into a
     /// file from interfaces of more than 10 Gbit/s, otherwise one reader]
     ///
-    /// In drop mode with a short snaplen all is a reader for each CPU. Packet rings share the packets by
+    /// In drop mode with a short snaplen, all starts a reader for each CPU. Packet rings share the packets by
     /// PACKET_FANOUT, see --fanout. A list selects received packets; a single queue is written as 3-3. auto is one
     /// reader unless an interface has several queues and several CPUs are free.
     #[arg(hide_short_help = true, long, value_name = "all|auto|N|LIST", value_parser = queues, help_heading = "Performance")]

@@ -24,9 +24,9 @@ pub struct RpcapArgs {
     )]
     pub password_file: Option<PathBuf>,
 
-    /// With -i rpcap://: packets come in UDP datagrams, not by TCP
+    /// With -i rpcap://: receive packets in UDP datagrams instead of over TCP
     ///
-    /// A capture that is too slow then loses packets on the way, which are counted, and does not slow the server down.
+    /// A capture that is too slow then loses packets on the way and counts them, and does not slow the server down.
     #[arg(hide_short_help = true, long, help_heading = "Input")]
     pub udp: bool,
 }

@@ -20,7 +20,7 @@ use crate::{metrics, units};
     after_long_help = "Rates: max, recorded, a number of packets such as 10kpps or 1.5Mpps, or bits such as 100Mbps: \
                        of the frames without FCS; 100Mbps-wire also counts preamble, FCS and gap.\n\n\
                        Values of generated fields: one value, a range, a list with commas, a network, or any of these \
-                       behind random:, for example 10.0.0.1, 10.0.0.1-10.0.0.9, 10.0.0.0/24,10.1.0.0/24, 1024-65535, \
+                       after random:, for example 10.0.0.1, 10.0.0.1-10.0.0.9, 10.0.0.0/24,10.1.0.0/24, 1024-65535, \
                        random:fd00::/64."
 )]
 #[command(group = clap::ArgGroup::new("input").required(true))]
@@ -104,7 +104,7 @@ pub struct SendArgs {
     )]
     pub count: Option<NonZeroU64>,
 
-    /// Send from N threads, each on a CPU of its own; packets of one flow keep their order
+    /// Send from N threads, each on a separate CPU; packets of one flow keep their order
     #[arg(
         long,
         value_name = "N",
@@ -119,7 +119,7 @@ pub struct SendArgs {
     /// How packets reach the device: auto, live-frames, xdp, bypass, qdisc, txtime, xdp-zerocopy or xdp-txtime
     ///
     /// live-frames: XDP frames without socket buffers; xdp: AF_XDP; xdp-zerocopy: AF_XDP with memory that the device reads;
-    /// bypass: a packet socket past the queueing discipline; qdisc: through it; txtime: fq or etf sends each packet at its
+    /// bypass: a packet socket without the queueing discipline; qdisc: one with it; txtime: fq or etf sends each packet at its
     /// time; xdp-txtime: as xdp-zerocopy, the device sends each packet at its time; auto: the fastest that the device
     /// supports.
     #[arg(long, value_name = "PATH", default_value = "auto", value_parser = path, help_heading = "Output")]
@@ -138,10 +138,10 @@ pub struct SendArgs {
 
     /// Addresses of the clients for --split, or auto or ports; addresses can be repeated [default: auto]
     ///
-    /// A packet with such a source is a client's, and so is one without addresses. auto reads the files once before: who
-    /// sends a SYN or a DNS query is a client. Other flows, and ports: the higher of two ports is the client's; an echo
-    /// request comes from a client; otherwise the lower address is the client's. Standard input cannot be read twice: auto
-    /// is ports.
+    /// A packet from one of these addresses, or without addresses, is a client's. auto first reads the files once: a host
+    /// that sends a SYN or a DNS query is a client. In other flows, and with ports, the higher port is the client's; an echo
+    /// request comes from a client; otherwise the lower address is the client's. Standard input cannot be read twice: there
+    /// auto means ports.
     #[arg(hide_short_help = true, long, value_name = "ADDRESSES|auto|ports", value_parser = clients, requires = "split", help_heading = "Output")]
     pub client: Vec<ClientSide>,
 
@@ -169,8 +169,8 @@ pub struct SendArgs {
     /// Replace addresses of a network by those of another; can be repeated
     ///
     /// As in 10.0.0.0/8=192.0.2.0/24. Applies to source and destination in IPv4 and IPv6, to ARP and to neighbour discovery; not to headers inside
-    /// tunnels. The low bits of an address stay, as many as the longer of the two prefixes leaves. Checksums are corrected
-    /// by the difference.
+    /// tunnels. Keeps the low bits of an address that are outside the longer of the two prefixes. Updates checksums
+    /// incrementally.
     #[arg(
         long,
         value_name = "OLD=NEW",
@@ -179,9 +179,9 @@ pub struct SendArgs {
     )]
     pub map: Vec<AddressMap>,
 
-    /// Compute IPv4, TCP, UDP and ICMP checksums anew
+    /// Recompute IPv4, TCP, UDP and ICMP checksums
     ///
-    /// For captures on the sending host, which have wrong ones if the device computes them. The transport checksum of a
+    /// A capture on the sending host has wrong checksums if the device computes them. The transport checksum of a
     /// fragment and of a packet that the capture truncated stays as it is.
     #[arg(
         hide_short_help = true,
@@ -191,7 +191,7 @@ pub struct SendArgs {
     )]
     pub fix_checksums: bool,
 
-    /// Send on an interface that carries a default route or one nearly as wide
+    /// Send on an uplink: an interface that carries a route wider than 10.0.0.0/8 or fc00::/7, such as a default route
     #[arg(hide_short_help = true, long, help_heading = "Output")]
     pub yes_on_uplink: bool,
 

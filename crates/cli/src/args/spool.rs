@@ -23,7 +23,7 @@ pub struct SpoolArgs {
     )]
     pub spool: Option<PathBuf>,
 
-    /// Size of the complete files in the spool [default: 1G]
+    /// Maximum size of the complete files in the spool [default: 1G]
     ///
     /// When it is full, a capture and a job that reads a pipe give up the oldest files, and a job that reads files waits.
     #[arg(hide_short_help = true, help_heading = "Output", long, value_name = "SIZE", requires = "write", value_parser = units::nonzero_size)]

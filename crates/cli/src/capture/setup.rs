@@ -39,7 +39,7 @@ pub fn options(args: &CaptureArgs, buffer: BufferChoice) -> Result<CaptureOption
     refuse_busy_batches(args)?;
     refuse_misplaced_stall(args)?;
     if args.buffer == Some(0) {
-        let line = "--buffer 0 is no ring: leave it out for the default";
+        let line = "--buffer 0 is not a ring size: omit it for the default";
         return Err(Failure::new(Exit::Usage, line));
     }
     refuse_misplaced_linktype(args)?;

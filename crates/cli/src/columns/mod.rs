@@ -1,9 +1,9 @@
 //! Packets and flows to Parquet and Arrow: what the flags ask for, and what was written.
 
 #[cfg(not(feature = "columns"))]
-mod absent;
+mod disabled;
 #[cfg(feature = "columns")]
-mod present;
+mod enabled;
 
 use std::io::{self, IsTerminal, Write};
 use std::num::NonZeroU64;
@@ -22,9 +22,9 @@ use crate::screen::printable;
 use crate::units::counted;
 
 #[cfg(not(feature = "columns"))]
-pub use absent::FlowColumns;
+pub use disabled::FlowColumns;
 #[cfg(feature = "columns")]
-pub use present::FlowColumns;
+pub use enabled::FlowColumns;
 
 /// Files of partitions are completed after this time.
 const INTERVAL: Duration = Duration::from_hours(1);

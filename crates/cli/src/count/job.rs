@@ -16,7 +16,7 @@ use super::{setup, start};
 use crate::args::CountArgs;
 use crate::clsact_guard::Guard;
 use crate::failure::{Exit, Failure, chain};
-use crate::metrics::{Board, Server, count_families};
+use crate::metrics::{LatestMetrics, Server, count_families};
 use crate::sandbox::{self, Sandbox};
 use crate::{signals, user};
 
@@ -30,7 +30,7 @@ pub fn run(args: &CountArgs) -> Result<Exit, Failure> {
     if !count.points().any(is_clsact) {
         guard.take();
     }
-    let board = begin(args, &mut count, server)?;
+    let latest = begin(args, &mut count, server)?;
 
     let points = points(&count);
     let names: Vec<String> = count.classes().map(|class| class.name.clone()).collect();
@@ -51,10 +51,10 @@ pub fn run(args: &CountArgs) -> Result<Exit, Failure> {
             Ok(None) => break None,
             Err(error) => break Some(error),
         };
-        if let (Some(board), false) = (&board, count.has_ended()) {
+        if let (Some(latest), false) = (&latest, count.has_ended()) {
             // A failure here recurs at the next interval, which ends the count.
             if let Ok(totals) = count.read() {
-                board.post(count_families(&points, &totals, setup::split(args)));
+                latest.publish(count_families(&points, &totals, setup::split(args)));
             }
         }
         sum.add(&interval);
@@ -106,20 +106,21 @@ fn begin(
     args: &CountArgs,
     count: &mut Count,
     server: Option<Server>,
-) -> Result<Option<Arc<Board>>, Failure> {
+) -> Result<Option<Arc<LatestMetrics>>, Failure> {
     leave(args, count)?;
     let url = server.as_ref().map(Server::url);
-    let mut board = None;
+    let mut latest = None;
     if let Some(server) = server {
         let totals = count.read()?;
-        let posted = Board::new(count_families(&points(count), &totals, setup::split(args)));
+        let posted =
+            LatestMetrics::new(count_families(&points(count), &totals, setup::split(args)));
         let read = posted.clone();
         server.serve(args.sandbox, move || read.read().to_vec())?;
-        board = Some(posted);
+        latest = Some(posted);
     }
     restrict(args)?;
     printed(start::show(args, count, url.as_deref()))?;
-    Ok(board)
+    Ok(latest)
 }
 
 /// Leaves the program the privileges to read the counters and, with clsact, to remove the filters.

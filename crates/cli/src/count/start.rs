@@ -97,7 +97,7 @@ fn reason(reason: &FallbackReason, told: fn(&XdpAttachError) -> String) -> Strin
         },
         FallbackReason::ProgramRefused(error) => format!("no program for XDP: {error}"),
         FallbackReason::NotEthernet => "its packets have no Ethernet header".into(),
-        FallbackReason::VlanStripped => "it takes VLAN tags out before XDP".into(),
+        FallbackReason::VlanStripped => "it strips VLAN tags before XDP".into(),
         _ => "not where it is tried first".into(),
     }
 }

@@ -13,29 +13,29 @@ use crate::failure::{Exit, Failure, chain};
 
 /// A number of packets and their bytes on the wire.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
+pub struct PacketTotals {
     pub packets: u64,
     pub bytes: u64,
 }
 
-impl Tally {
+impl PacketTotals {
     fn add(&mut self, bytes: u32) {
         self.packets += 1;
         self.bytes += u64::from(bytes);
     }
 }
 
-/// The contents of the file.
+/// Packets in the capture file, by kind and direction.
 #[derive(Default)]
-pub struct Stored {
-    kinds: [Tally; Kind::COUNT],
-    received: Tally,
-    transmitted: Tally,
+pub struct FileContents {
+    kinds: [PacketTotals; Kind::COUNT],
+    received: PacketTotals,
+    transmitted: PacketTotals,
     /// Frames sent through packet sockets that were found byte for byte and in order, by kind.
     found: [usize; Kind::COUNT],
 }
 
-impl Stored {
+impl FileContents {
     /// Reads the file.
     pub fn read(path: &Path, sent: &[Sent]) -> Result<Self, Failure> {
         let failed = |error: &tapline::file::read::ReadError| {
@@ -78,7 +78,7 @@ pub struct Comparison<'a> {
     pub sent: &'a [Sent],
     /// What the right interface counted during the demo.
     pub counted: InterfaceCounters,
-    pub stored: &'a Stored,
+    pub stored: &'a FileContents,
     pub recorded: &'a Recorded,
 }
 
@@ -89,8 +89,8 @@ pub struct Row {
     /// Its name in text.
     pub name: &'static str,
     /// What an interface counted.
-    pub sent: Tally,
-    pub stored: Tally,
+    pub sent: PacketTotals,
+    pub stored: PacketTotals,
     pub verdict: Verdict,
 }
 
@@ -133,7 +133,7 @@ impl Comparison<'_> {
             rows.push(Row {
                 key: Kind::Other.names().0,
                 name: Kind::Other.names().1,
-                sent: Tally::default(),
+                sent: PacketTotals::default(),
                 stored: other,
                 verdict: Verdict::Differs,
             });
@@ -143,7 +143,7 @@ impl Comparison<'_> {
 
     fn kind(&self, sent: &Sent) -> Row {
         let index = sent.kind as usize;
-        let counted = Tally {
+        let counted = PacketTotals {
             packets: sent.counted.packets(),
             bytes: sent.counted.bytes(),
         };
@@ -168,7 +168,7 @@ impl Comparison<'_> {
     /// Rows by direction, with the counters of the right interface.
     pub fn directions(&self) -> [Row; 2] {
         let row = |name, packets, bytes, stored| {
-            let sent = Tally { packets, bytes };
+            let sent = PacketTotals { packets, bytes };
             Row {
                 key: name,
                 name,
@@ -187,7 +187,7 @@ impl Comparison<'_> {
             tx_packets,
             tx_bytes,
         } = self.counted;
-        let Stored {
+        let FileContents {
             received,
             transmitted,
             ..
@@ -255,7 +255,7 @@ mod tests {
     }
 
     /// Writes `frames` to a file and reads it.
-    fn stored(frames: &[(Direction, Vec<u8>)], sent: &Sent) -> Stored {
+    fn stored(frames: &[(Direction, Vec<u8>)], sent: &Sent) -> FileContents {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("file");
         let interface = Interface::new(LinkType::ETHERNET, 0);
@@ -269,7 +269,7 @@ mod tests {
             file.write(&packet).expect("a packet is written");
         }
         file.close(&[]).expect("the file is closed");
-        Stored::read(&path, std::slice::from_ref(sent)).expect("the file is read")
+        FileContents::read(&path, std::slice::from_ref(sent)).expect("the file is read")
     }
 
     /// The verdicts by kind and direction, and whether everything agrees.

@@ -25,7 +25,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::low_level;
 use tapline::Stop;
 
-use self::comparison::{Comparison, Stored};
+use self::comparison::{Comparison, FileContents};
 use self::deadline::Deadline;
 use self::hosts::Hosts;
 use self::output::Printer;
@@ -79,7 +79,7 @@ pub fn run(args: &DemoArgs) -> Result<Exit, Failure> {
     let counted = hosts.right.counters()?.since(before);
 
     let recorded = recording.finish(counted.packets(), &deadline)?;
-    let stored = Stored::read(file.path(), &sent)?;
+    let stored = FileContents::read(file.path(), &sent)?;
     let comparison = Comparison {
         sent: &sent,
         counted,

@@ -92,7 +92,7 @@ impl Message {
         let length = u32::from_be_bytes([0, high, middle, low]) as usize;
         let bytes = length.checked_sub(FIXED_BYTES);
         let Some(bytes) = bytes.filter(|&bytes| sync == [SYNC] && bytes <= VALUE_BYTES_MAX) else {
-            let line = "the control pipe has something else than a message of the toolbar";
+            let line = "the control pipe contains something other than a message of the toolbar";
             return Err(io::Error::new(ErrorKind::InvalidData, line));
         };
         let mut value = vec![0; bytes];

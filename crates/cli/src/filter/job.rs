@@ -11,21 +11,21 @@ use tapline::filter::{CompiledFilter, DEFAULT_SNAPLEN, FilterOptions, LinkType};
 
 use super::packets;
 use super::wording::{invalid, warn};
-use crate::args::{Emit, FilterArgs, Place};
+use crate::args::{Emit, FilterArgs, FilterTargetArg};
 use crate::failure::{Exit, Failure, chain};
 use crate::sandbox::{self, Sandbox};
 use crate::units::counted;
 use crate::{filter_file, json, privilege};
 use tapline::filter::SystemNames;
 
-/// What a filter runs on at `place`, for the summary.
-fn runs_in(place: Place) -> &'static str {
-    match place {
-        Place::File => "capture files",
-        Place::Socket => "packet sockets",
-        Place::Xdp => "XDP",
-        Place::Tc => "tc ingress",
-        Place::TcEgress => "tc egress",
+/// What a filter runs on at `target`, for the summary.
+fn runs_in(target: FilterTargetArg) -> &'static str {
+    match target {
+        FilterTargetArg::File => "capture files",
+        FilterTargetArg::Socket => "packet sockets",
+        FilterTargetArg::Xdp => "XDP",
+        FilterTargetArg::Tc => "tc ingress",
+        FilterTargetArg::TcEgress => "tc egress",
     }
 }
 
@@ -64,7 +64,7 @@ pub fn run(args: &FilterArgs) -> Result<Exit, Failure> {
 /// The compiler options for these arguments.
 pub fn options(args: &FilterArgs, link_type: LinkType) -> FilterOptions {
     let mut options = FilterOptions::new(link_type);
-    options.target = args.place().into();
+    options.target = args.target().into();
     // A file does not have the netmask; tcpdump -r uses 0.0.0.0, too.
     let file_netmask = args.packet.as_ref().map(|_| Ipv4Addr::UNSPECIFIED);
     options.netmask = args.netmask.or(file_netmask);
@@ -94,10 +94,12 @@ impl Report<'_> {
 
     /// The default output: the tree, and the program for the target.
     fn overview(&self) -> Result<String, Failure> {
-        let (link, at) = (self.args.link_type, self.args.place());
+        let (link, at) = (self.args.link_type, self.args.target());
         let (kind, program) = match at {
-            Place::File | Place::Socket => ("classic BPF", self.classic_or_coarse()),
-            Place::Xdp | Place::Tc | Place::TcEgress => {
+            FilterTargetArg::File | FilterTargetArg::Socket => {
+                ("classic BPF", self.classic_or_coarse())
+            }
+            FilterTargetArg::Xdp | FilterTargetArg::Tc | FilterTargetArg::TcEgress => {
                 let program = self.form(Emit::Ebpf)?;
                 let count = program.lines().count();
                 let count = counted(count as u64, "instruction");
@@ -129,7 +131,7 @@ impl Report<'_> {
         summary.insert("event".into(), "summary".into());
         summary.insert("filter".into(), self.text.into());
         summary.insert("link_type".into(), self.args.link_type.to_string().into());
-        summary.insert("at".into(), self.args.place().to_string().into());
+        summary.insert("at".into(), self.args.target().to_string().into());
         let warnings = self.filter.warnings().iter();
         let warnings: Vec<String> = warnings.map(ToString::to_string).collect();
         summary.insert("warnings".into(), json!(warnings));
@@ -144,19 +146,23 @@ impl Report<'_> {
 
     /// The forms in the JSON overview; without programs that cannot be compiled.
     fn forms(&self) -> Vec<Emit> {
-        match (self.args.emit, self.args.place()) {
+        match (self.args.emit, self.args.target()) {
             (Some(emit), _) => vec![emit],
-            (None, Place::File | Place::Socket) if self.filter.classic().is_ok() => {
+            (None, FilterTargetArg::File | FilterTargetArg::Socket)
+                if self.filter.classic().is_ok() =>
+            {
                 vec![Emit::Tree, Emit::Classic]
             }
-            (None, Place::File | Place::Socket) => vec![Emit::Tree],
-            (None, Place::Xdp | Place::Tc | Place::TcEgress) => vec![Emit::Tree, Emit::Ebpf],
+            (None, FilterTargetArg::File | FilterTargetArg::Socket) => vec![Emit::Tree],
+            (None, FilterTargetArg::Xdp | FilterTargetArg::Tc | FilterTargetArg::TcEgress) => {
+                vec![Emit::Tree, Emit::Ebpf]
+            }
         }
     }
 
     /// The lines of one form.
     fn form(&self, emit: Emit) -> Result<String, Failure> {
-        check_target(emit, self.args.place())?;
+        check_target(emit, self.args.target())?;
         match emit {
             Emit::Tree => Ok(self.filter.tree().to_string()),
             Emit::Graph => Ok(self.filter.graph().to_string()),
@@ -235,15 +241,15 @@ fn name(emit: Emit) -> &'static str {
 }
 
 /// Checks that this form exists for the target.
-fn check_target(emit: Emit, at: Place) -> Result<(), Failure> {
+fn check_target(emit: Emit, at: FilterTargetArg) -> Result<(), Failure> {
     let line = match (emit, at) {
-        (Emit::Classic | Emit::ClassicDecimal, Place::Xdp) => {
+        (Emit::Classic | Emit::ClassicDecimal, FilterTargetArg::Xdp) => {
             "classic BPF does not run at xdp. Use --emit ebpf".to_owned()
         }
-        (Emit::Ebpf, Place::File | Place::Socket) => {
+        (Emit::Ebpf, FilterTargetArg::File | FilterTargetArg::Socket) => {
             format!("eBPF does not run at {at}. Use --at xdp, tc or tc-egress")
         }
-        (Emit::Native, Place::Xdp | Place::Tc | Place::TcEgress) => {
+        (Emit::Native, FilterTargetArg::Xdp | FilterTargetArg::Tc | FilterTargetArg::TcEgress) => {
             format!("native code does not run at {at}. Use --at file or socket")
         }
         _ => return Ok(()),

@@ -16,7 +16,7 @@ use tapline::filter::{
 };
 
 use super::wording::{invalid, warn};
-use crate::args::{FilterArgs, Place};
+use crate::args::{FilterArgs, FilterTargetArg};
 use crate::failure::{Exit, Failure, chain};
 use crate::sandbox::{self, Sandbox};
 use crate::units::counted;
@@ -180,7 +180,7 @@ impl<'a> Report<'a> {
             return Ok(());
         }
         let filter = filters.of(packet)?;
-        let ancillary = ancillary(self.args.place(), packet);
+        let ancillary = ancillary(self.args.target(), packet);
         let explanation = filter.explain(packet.bytes, packet.original_len, &ancillary);
         self.accepted += u64::from(explanation.verdict > 0);
         self.print(&explanation)
@@ -277,9 +277,9 @@ fn words(explanation: &Explanation<'_>, term: &ExplainedTerm) -> String {
 }
 
 /// The metadata of a packet in the file. VLAN tags are always in its bytes.
-fn ancillary(at: Place, packet: &Packet<'_>) -> Ancillary {
+fn ancillary(at: FilterTargetArg, packet: &Packet<'_>) -> Ancillary {
     let packet_type = match (packet.direction, packet.reception) {
-        _ if at == Place::File => None,
+        _ if at == FilterTargetArg::File => None,
         (Some(Direction::Out), _) => Some(libc::PACKET_OUTGOING),
         (_, Some(Reception::Broadcast)) => Some(libc::PACKET_BROADCAST),
         (_, Some(Reception::Multicast)) => Some(libc::PACKET_MULTICAST),

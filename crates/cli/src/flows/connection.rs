@@ -64,7 +64,7 @@ pub fn close(stream: &TcpStream) -> io::Result<()> {
             Err(error) => return Err(error.into()),
         }
     }
-    let text = "the collector did not close the connection, so that it may not have all of them";
+    let text = "the collector did not close the connection, so it may not have received all flows";
     Err(io::Error::new(ErrorKind::TimedOut, text))
 }
 

@@ -18,7 +18,7 @@ use super::summary::{self, Ended, Origin};
 use crate::args::{AUTO_BYTES, ColumnFormat, FlowsArgs};
 use crate::columns::{ColumnFlags, ColumnOutput};
 use crate::failure::{Exit, Failure, chain};
-use crate::metrics::{Board, Counters, Server, capture_families, read_families};
+use crate::metrics::{Counters, LatestMetrics, Server, capture_families, read_families};
 use crate::object_storage::WhenFull;
 use crate::read::{self, Arguments};
 use crate::sandbox::{self, Sandbox};
@@ -85,7 +85,7 @@ fn run_files(args: &FlowsArgs) -> Result<Exit, Failure> {
         let progress = job.progress();
         let read: Counters = Box::new(move || read_families(&progress));
         let uploads = columns.as_ref().and_then(ColumnOutput::counters);
-        printer.post_to(serve(args, server, read, uploads)?);
+        printer.publish_to(serve(args, server, read, uploads)?);
         read::print_metrics_url(&url, args.json, args.quiet)
             .map_err(|error| Failure::stdout(&error))?;
     }
@@ -219,7 +219,7 @@ fn run_capture(args: &FlowsArgs) -> Result<Exit, Failure> {
         let live = capture.live();
         let captured: Counters = Box::new(move || capture_families(&live.accounts()));
         let uploads = columns.as_ref().and_then(ColumnOutput::counters);
-        printer.post_to(serve(args, server, captured, uploads)?);
+        printer.publish_to(serve(args, server, captured, uploads)?);
     }
     sandbox.enter(args.sandbox, args.quiet)?;
     show_start(args, columns.as_ref(), url.as_deref()).map_err(|error| Failure::stdout(&error))?;
@@ -302,23 +302,23 @@ fn delivery(idle: Duration) -> DeliveryMode {
     }
 }
 
-/// Serves the counters of the meter, which are posted to the board, those of the `origin` of packets and those of uploads.
+/// Serves the counters of the meter, which are published as the latest, those of the `origin` of packets and those of uploads.
 fn serve(
     args: &FlowsArgs,
     server: Server,
     origin: Counters,
     uploads: Option<Counters>,
-) -> Result<Arc<Board>, Failure> {
+) -> Result<Arc<LatestMetrics>, Failure> {
     let sent = args.ipfix.as_ref().map(|_| Sent::default());
-    let board = Board::new(summary::families(&FlowAccount::default(), sent));
-    let posted = Arc::clone(&board);
+    let latest = LatestMetrics::new(summary::families(&FlowAccount::default(), sent));
+    let posted = Arc::clone(&latest);
     server.serve(args.sandbox, move || {
         let mut families = origin();
         families.extend(posted.read().iter().cloned());
         families.extend(uploads.iter().flat_map(|uploads| uploads()));
         families
     })?;
-    Ok(board)
+    Ok(latest)
 }
 
 fn show_start(

@@ -15,7 +15,7 @@ use super::outputs::{Output, Outputs};
 use super::summary::families;
 use crate::args::FlowsArgs;
 use crate::json;
-use crate::metrics::Board;
+use crate::metrics::LatestMetrics;
 use crate::moment::{local_zone, time_of_day};
 use crate::output;
 use crate::screen::printable;
@@ -39,7 +39,7 @@ pub struct Printer {
     text: String,
     interfaces: Vec<String>,
     has_heading: bool,
-    board: Option<Arc<Board>>,
+    latest: Option<Arc<LatestMetrics>>,
     stdout: Output<io::Stdout>,
     outputs: Outputs,
 }
@@ -55,15 +55,15 @@ impl Printer {
             text: String::with_capacity(2 * BUFFER_BYTES),
             interfaces: Vec::new(),
             has_heading: false,
-            board: None,
+            latest: None,
             stdout: Output::new(io::stdout()),
             outputs,
         }
     }
 
-    /// Also posts the counters to `board`.
-    pub fn post_to(&mut self, board: Arc<Board>) {
-        self.board = Some(board);
+    /// Also publishes the counters as `latest`.
+    pub fn publish_to(&mut self, latest: Arc<LatestMetrics>) {
+        self.latest = Some(latest);
     }
 
     /// Where flows went besides.
@@ -250,8 +250,8 @@ impl FlowSink for Printer {
 
     fn flush(&mut self, account: &FlowAccount) -> Result<(), ConsumerError> {
         let flushed = self.outputs.flush(account);
-        if let Some(board) = &self.board {
-            board.post(families(account, self.outputs.sent()));
+        if let Some(latest) = &self.latest {
+            latest.publish(families(account, self.outputs.sent()));
         }
         flushed.and(self.write())
     }

@@ -17,7 +17,7 @@ use super::report;
 use super::watch::{self, Watch};
 use crate::args::{BATCH_BYTES, BackendChoice, Delivery, LatencyArgs, TARGET};
 use crate::failure::{Exit, Failure};
-use crate::metrics::{Board, Server, latency_families};
+use crate::metrics::{LatestMetrics, Server, latency_families};
 use crate::page_file::PageFile;
 use crate::sandbox::{self, Sandbox};
 use crate::{capture, privilege, signals, user};
@@ -63,7 +63,7 @@ fn run_one(args: &LatencyArgs) -> Result<Exit, Failure> {
     user::leave(&args.user, needed)?;
     let page = args.report.as_deref().map(PageFile::create).transpose()?;
     let url = server.as_ref().map(Server::url);
-    let board = serve(args, server)?;
+    let latest = serve(args, server)?;
     let sandbox = Sandbox::new(&sandbox::LATENCY).write(args.report.as_deref());
     let mut sandbox = sandbox.local_time(args.each && !args.json);
     if restores {
@@ -82,8 +82,8 @@ fn run_one(args: &LatencyArgs) -> Result<Exit, Failure> {
     // The start is printed while another thread already measures.
     let is_printed = OnceLock::new();
     let mut watch = Watch::new(args, &is_printed, stop.stopper());
-    if let Some(board) = board {
-        watch.post_to(&args.interface, board);
+    if let Some(latest) = latest {
+        watch.publish_to(&args.interface, latest);
     }
     let measured = latency.measure(&stop, watch, |start_ns| {
         start.show(start_ns)?;
@@ -103,16 +103,19 @@ fn run_one(args: &LatencyArgs) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// Serves the delays. Returns the board on which they are posted.
-fn serve(args: &LatencyArgs, server: Option<Server>) -> Result<Option<Arc<Board>>, Failure> {
+/// Serves the delays that are published in the result.
+fn serve(
+    args: &LatencyArgs,
+    server: Option<Server>,
+) -> Result<Option<Arc<LatestMetrics>>, Failure> {
     let Some(server) = server else {
         return Ok(None);
     };
     let (delays, account) = (Delays::default(), Account::default());
-    let board = Board::new(latency_families(&args.interface, &delays, &account));
-    let posted = Arc::clone(&board);
+    let latest = LatestMetrics::new(latency_families(&args.interface, &delays, &account));
+    let posted = Arc::clone(&latest);
     server.serve(args.sandbox, move || posted.read().to_vec())?;
-    Ok(Some(board))
+    Ok(Some(latest))
 }
 
 fn run_comparison(args: &LatencyArgs) -> Result<Exit, Failure> {

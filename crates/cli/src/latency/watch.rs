@@ -11,7 +11,7 @@ use tapline::{Packet, Stopper};
 use super::delays::{delays_json, extend, percentiles, time};
 use super::live::Live;
 use crate::args::LatencyArgs;
-use crate::metrics::{Board, latency_families, ticks};
+use crate::metrics::{LatestMetrics, latency_families, ticks};
 use crate::screen::{Screen, Status};
 use crate::{json, moment};
 
@@ -42,7 +42,7 @@ pub struct Watch<'a> {
     next: Instant,
     /// Ticks of an interval, and those of the present one.
     ticks: (u32, u32),
-    metrics: Option<(String, Arc<Board>)>,
+    metrics: Option<(String, Arc<LatestMetrics>)>,
 }
 
 /// The time between two ticks, and how many of them are an interval.
@@ -74,9 +74,9 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// Also posts the delays on `interface` to `board`.
-    pub fn post_to(&mut self, interface: &str, board: Arc<Board>) {
-        self.metrics = Some((interface.to_owned(), board));
+    /// Also publishes the delays on `interface` as `latest`.
+    pub fn publish_to(&mut self, interface: &str, latest: Arc<LatestMetrics>) {
+        self.metrics = Some((interface.to_owned(), latest));
     }
 
     /// Whether an interval is over.
@@ -151,8 +151,8 @@ impl DelayObserver for Watch<'_> {
         self.start_is_printed.wait();
         let line = || percentiles(delays);
         let is_due = self.is_due();
-        if let Some((interface, board)) = &self.metrics {
-            board.post(latency_families(interface, delays, account));
+        if let Some((interface, latest)) = &self.metrics {
+            latest.publish(latency_families(interface, delays, account));
         }
         if !self.is_interval() {
             return Ok(());

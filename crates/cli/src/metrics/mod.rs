@@ -7,12 +7,12 @@
 //! The thread reads counters that the job publishes anyway. The job never waits for it. Lifetime, request size and
 //! number of connections are limited.
 
-mod board;
 mod capture;
 mod count;
 mod family;
 mod histogram;
 mod latency;
+mod latest;
 mod monitor;
 mod ping;
 mod read;
@@ -22,11 +22,11 @@ mod send;
 mod serve;
 mod server;
 
-pub use board::{Board, ticks};
 pub use capture::families as capture_families;
 pub use count::families as count_families;
 pub use family::{Counters, Family, Sample};
 pub use latency::families as latency_families;
+pub use latest::{LatestMetrics, ticks};
 pub use monitor::families as monitor_families;
 pub use ping::{ChangeCounts, MOST_TARGETS as MOST_PING_TARGETS, families as ping_families};
 pub use read::families as read_families;

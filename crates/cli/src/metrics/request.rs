@@ -71,16 +71,16 @@ pub fn answer(request: Request, counters: impl FnOnce() -> Option<String>) -> Ve
             None => say(
                 "500 Internal Server Error",
                 "",
-                "the counters cannot be told\n",
+                "the counters cannot be encoded\n",
             ),
         },
         Request::Elsewhere => say("404 Not Found", "", "the counters are at /metrics\n"),
         Request::OtherMethod => say(
             "405 Method Not Allowed",
             "Allow: GET, HEAD\r\n",
-            "the counters can be read, with GET\n",
+            "only GET and HEAD are supported\n",
         ),
-        Request::Garbage => say("400 Bad Request", "", "this is no request of HTTP/1\n"),
+        Request::Garbage => say("400 Bad Request", "", "this is not an HTTP/1 request\n"),
     }
 }
 

@@ -17,7 +17,7 @@ use super::object::NetObject;
 use super::output::{Record, printable};
 use crate::args::MonitorArgs;
 use crate::failure::{Exit, Failure};
-use crate::metrics::{Board, Server, monitor_families};
+use crate::metrics::{LatestMetrics, Server, monitor_families};
 use crate::sandbox::{self, Sandbox};
 use crate::{json, signals, user};
 
@@ -36,7 +36,7 @@ pub fn run(args: &MonitorArgs) -> Result<Exit, Failure> {
     // The sockets are open, and listing objects again takes no privilege.
     user::leave(&args.user, CapabilitySet::empty())?;
     let mut counts = BTreeMap::new();
-    let board = serve(args, server)?;
+    let latest = serve(args, server)?;
     Sandbox::new(&sandbox::MONITOR)
         .read("/run/netns")
         .read("/var/run/netns")
@@ -52,8 +52,8 @@ pub fn run(args: &MonitorArgs) -> Result<Exit, Failure> {
                 count += 1;
             }
         }
-        if let Some(board) = &board {
-            board.post(monitor_families(&counts));
+        if let Some(latest) = &latest {
+            latest.publish(monitor_families(&counts));
         }
         if args.count == Some(count) || !wait(&streams, &stop)? {
             break;
@@ -65,13 +65,19 @@ pub fn run(args: &MonitorArgs) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// Serves the counters, and says where. Returns the board on which they are posted.
-fn serve(args: &MonitorArgs, server: Option<Server>) -> Result<Option<Arc<Board>>, Failure> {
+/// Serves the counters that are published in the result, and prints the URL.
+fn serve(
+    args: &MonitorArgs,
+    server: Option<Server>,
+) -> Result<Option<Arc<LatestMetrics>>, Failure> {
     let Some(server) = server else {
         return Ok(None);
     };
-    let (url, board) = (server.url(), Board::new(monitor_families(&BTreeMap::new())));
-    let posted = Arc::clone(&board);
+    let (url, latest) = (
+        server.url(),
+        LatestMetrics::new(monitor_families(&BTreeMap::new())),
+    );
+    let posted = Arc::clone(&latest);
     server.serve(args.sandbox, move || posted.read().to_vec())?;
     if args.json {
         json::print(&json!({ "event": "start", "metrics": url }))?;
@@ -79,7 +85,7 @@ fn serve(args: &MonitorArgs, server: Option<Server>) -> Result<Option<Arc<Board>
         // A closed standard error is not a failure.
         let _ = writeln!(io::stderr(), "metrics at {url}");
     }
-    Ok(Some(board))
+    Ok(Some(latest))
 }
 
 fn streams(args: &MonitorArgs) -> Result<Vec<Box<dyn ChangeStream>>, Failure> {
@@ -94,7 +100,7 @@ fn streams(args: &MonitorArgs) -> Result<Vec<Box<dyn ChangeStream>>, Failure> {
     }
     let named = |word: &String| {
         let words = NetObject::names(|object| NetObject::MONITORED.contains(&object));
-        let line = format!("{word:?} is no object that monitor can follow (use {words})");
+        let line = format!("{word:?} is not an object that monitor can follow (use {words})");
         NetObject::named(word).ok_or_else(|| Failure::new(Exit::Usage, line))
     };
     let objects: Vec<_> = args.objects.iter().map(named).collect::<Result<_, _>>()?;

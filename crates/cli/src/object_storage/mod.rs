@@ -12,10 +12,10 @@ mod account;
 mod options;
 mod url;
 
-#[cfg(not(feature = "objects"))]
-mod absent;
 #[cfg(feature = "objects")]
 mod attempts;
+#[cfg(not(feature = "objects"))]
+mod disabled;
 #[cfg(feature = "objects")]
 mod environment;
 #[cfg(feature = "objects")]
@@ -35,9 +35,9 @@ mod uploader;
 #[cfg(feature = "objects")]
 mod uploads;
 
-#[cfg(not(feature = "objects"))]
-pub use absent::Uploads;
 pub use account::Account;
+#[cfg(not(feature = "objects"))]
+pub use disabled::Uploads;
 pub use options::{UploadOptions, WhenFull};
 #[cfg(feature = "objects")]
 pub use uploads::Uploads;

@@ -137,7 +137,7 @@ fn create_owned(spool: &Path, place: &Path) -> io::Result<()> {
         }
         let about = fs::symlink_metadata(&path)?;
         if !about.is_dir() {
-            return refused("it is no directory, or a link to one");
+            return refused("it is not a directory, or it is a link");
         }
         if !is_trusted(&about) {
             return refused("it belongs to another user");
@@ -243,7 +243,7 @@ mod tests {
                 link(&place);
             });
             assert!(
-                line.contains("it is no directory, or a link to one"),
+                line.contains("it is not a directory, or it is a link"),
                 "{line}"
             );
         }

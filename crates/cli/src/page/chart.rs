@@ -21,12 +21,12 @@ const LETTERS: u32 = 13;
 const NARROW: u32 = 600;
 
 pub type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
-pub type Drawn = Result<(), Box<dyn std::error::Error>>;
+pub type DrawResult = Result<(), Box<dyn std::error::Error>>;
 
 /// What can be drawn, and its numbers.
 pub trait Chart {
     fn height(&self, width: u32) -> u32;
-    fn draw(&self, area: &Area<'_>, width: u32) -> Drawn;
+    fn draw(&self, area: &Area<'_>, width: u32) -> DrawResult;
     /// What it shows, for those who do not see it.
     fn description(&self) -> String;
     fn table(&self) -> ChartTable;
@@ -76,7 +76,7 @@ impl Chart for Panels<'_> {
         self.curves.len() as u32 * PANEL_HEIGHT + AXIS_HEIGHT
     }
 
-    fn draw(&self, area: &Area<'_>, width: u32) -> Drawn {
+    fn draw(&self, area: &Area<'_>, width: u32) -> DrawResult {
         let mut rest = area.clone();
         for (number, panel) in self.curves.iter().enumerate() {
             let is_last = number + 1 == self.curves.len();
@@ -124,7 +124,7 @@ impl Panels<'_> {
         area: &Area<'_>,
         width: u32,
         has_axis: bool,
-    ) -> Drawn {
+    ) -> DrawResult {
         let places = panel.values.len().max(1) as f64;
         let end = self.start + self.step * places;
         let most = panel.values.iter().copied().fold(0.0, f64::max);
@@ -183,7 +183,7 @@ impl Chart for Bars<'_> {
         220
     }
 
-    fn draw(&self, area: &Area<'_>, width: u32) -> Drawn {
+    fn draw(&self, area: &Area<'_>, width: u32) -> DrawResult {
         // Few bars are not wider than many.
         let count = self.classes.len().max(8);
         let most = self.classes.iter().map(|class| class.1).fold(0.0, f64::max);

@@ -27,7 +27,7 @@ use super::watch::Watch;
 use super::{dry_run, failure, page, respond, setup};
 use crate::args::{Origin, PingArgs};
 use crate::failure::{Exit, Failure};
-use crate::metrics::{Board, ChangeCounts, Server, ping_families};
+use crate::metrics::{ChangeCounts, LatestMetrics, Server, ping_families};
 use crate::page_file::PageFile;
 use crate::sandbox::{self, Sandbox};
 use crate::screen::{Progress, Screen};
@@ -94,15 +94,15 @@ pub fn run(args: &PingArgs) -> Result<Exit, Failure> {
         metrics: url.as_deref(),
     };
     begin(args, &mut *reporter, &start)?;
-    let board = server.map(|server| serve(args, server, ping.statistics()));
-    let board = board.transpose()?;
+    let latest = server.map(|server| serve(args, server, ping.statistics()));
+    let latest = latest.transpose()?;
     restrict(args)?;
     let mut watch = Watch {
         reporter: &mut *reporter,
         status_request,
         stopper: ping.stopper(),
         failed: None,
-        board,
+        latest,
         updated: Instant::now(),
         max_replies,
         progress: progress(args, count),
@@ -219,12 +219,16 @@ fn restrict(args: &PingArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Serves the metrics that are posted on the board.
-fn serve(args: &PingArgs, server: Server, statistics: &Prober) -> Result<Arc<Board>, Failure> {
-    let board = Board::new(ping_families(statistics, Some(0), &ChangeCounts::default()));
-    let read = board.clone();
+/// Serves the metrics that are published in the result.
+fn serve(
+    args: &PingArgs,
+    server: Server,
+    statistics: &Prober,
+) -> Result<Arc<LatestMetrics>, Failure> {
+    let latest = LatestMetrics::new(ping_families(statistics, Some(0), &ChangeCounts::default()));
+    let read = latest.clone();
     server.serve(args.sandbox, move || read.read().to_vec())?;
-    Ok(board)
+    Ok(latest)
 }
 
 /// Begins the reports. Says if the rate is beyond what sockets reach.

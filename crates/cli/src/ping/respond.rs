@@ -13,7 +13,7 @@ use super::output::lines::realtime_ns;
 use super::output::warnings::warn;
 use crate::args::{Origin, PingArgs};
 use crate::failure::{Exit, Failure, NO_LINK, chain};
-use crate::metrics::{Board, Server, respond_families};
+use crate::metrics::{LatestMetrics, Server, respond_families};
 use crate::sandbox::{self, Sandbox};
 use crate::screen::{printable, say};
 use crate::units::grouped;
@@ -43,9 +43,9 @@ pub fn run(args: &PingArgs) -> Result<Exit, Failure> {
     user::leave(&args.user, CapabilitySet::BPF)?;
     let status_request = signals::quit()?;
     let url = server.as_ref().map(Server::url);
-    let board = Board::new(respond_families(link, &EchoAnswerCounts::default()));
+    let latest = LatestMetrics::new(respond_families(link, &EchoAnswerCounts::default()));
     if let Some(server) = server {
-        let posted = Arc::clone(&board);
+        let posted = Arc::clone(&latest);
         server.serve(args.sandbox, move || posted.read().to_vec())?;
     }
     Sandbox::new(&sandbox::RESPOND).enter(args.sandbox, args.quiet)?;
@@ -55,7 +55,7 @@ pub fn run(args: &PingArgs) -> Result<Exit, Failure> {
     let stopper = responder.stopper();
     let ran = responder.run(args.interval.min(TICK), |counts| {
         if url.is_some() {
-            board.post(respond_families(link, counts));
+            latest.publish(respond_families(link, counts));
         }
         if status_request.swap(false, Ordering::Relaxed) {
             say(&status(counts));

@@ -73,7 +73,9 @@ impl SweepState {
             Err(Failure::new(Exit::Usage, line))
         };
         let Ok(found) = serde_json::from_slice::<Contents>(text) else {
-            return refuse("this is no state of a sweep; give another name, or delete the file");
+            return refuse(
+                "this is not the state of a sweep; give another name, or delete the file",
+            );
         };
         if found.version != VERSION {
             return refuse(

@@ -258,7 +258,7 @@ fn excluded(path: &Path) -> Result<Vec<Cidr>, Failure> {
     let prefix = |(number, word): (usize, &str)| {
         word.parse().map_err(|_| {
             let line = format!(
-                "{}: line {number}: {word} is no prefix (one is like 192.0.2.0/24)",
+                "{}: line {number}: {word} is not a prefix (such as 192.0.2.0/24)",
                 path.display()
             );
             Failure::new(Exit::Usage, line)

@@ -15,7 +15,7 @@ use super::output::{target_changes, warnings};
 use super::sweep_state::SweepState;
 use super::timeline::Timeline;
 use crate::failure::Failure;
-use crate::metrics::{Board, ChangeCounts, ping_families};
+use crate::metrics::{ChangeCounts, LatestMetrics, ping_families};
 use crate::screen::{self, Progress};
 
 /// Time between two updates of the metrics.
@@ -31,7 +31,7 @@ pub struct Watch<'a> {
     pub stopper: Stopper,
     /// The error of standard output that ended the reports.
     pub failed: Option<io::Error>,
-    pub board: Option<Arc<Board>>,
+    pub latest: Option<Arc<LatestMetrics>>,
     /// When the metrics were updated.
     pub updated: Instant,
     /// Number of replies that end the run.
@@ -128,11 +128,11 @@ impl Watch<'_> {
         if let Some(progress) = &self.progress {
             progress.set(statistics.probes_sent());
         }
-        if let Some(board) = &self.board
+        if let Some(latest) = &self.latest
             && self.updated.elapsed() >= METRICS_PERIOD
         {
             self.updated = Instant::now();
-            board.post(ping_families(statistics, overruns, &self.changes));
+            latest.publish(ping_families(statistics, overruns, &self.changes));
         }
     }
 

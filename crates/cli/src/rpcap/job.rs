@@ -12,7 +12,7 @@ use tapline::rpcap::{
 };
 
 use super::Url;
-use super::metrics::{CaptureBoard, Counted};
+use super::metrics::{CaptureMetrics, CountingConsumer};
 use super::summary::Summary;
 use crate::args::CaptureArgs;
 use crate::capture::{self, flush};
@@ -55,7 +55,7 @@ pub fn run(args: &CaptureArgs, url: &Url, mut options: RemoteOptions) -> Result<
     filter::warn(&text, remote.filter_warnings());
     let needed = output::needed_capabilities(args.output.write.as_deref());
     user::leave(&args.user, needed)?;
-    let (metrics, board) = serve(args, url, server)?;
+    let (metrics, latest) = serve(args, url, server)?;
     let begin = |written: &Written| begin(args, url, &remote, written, metrics.as_deref());
     let (written, result) = if let Some(path) = &args.output.write {
         let interfaces = remote.interfaces().to_vec();
@@ -63,7 +63,7 @@ pub fn run(args: &CaptureArgs, url: &Url, mut options: RemoteOptions) -> Result<
         let file = create(options)?;
         begin(&Written::from(&file))?;
         let mut consumer = FileConsumer::new(file, flush(args, path));
-        let result = remote.run_consumer(&mut Counted::new(&mut consumer, board), &stop);
+        let result = remote.run_consumer(&mut CountingConsumer::new(&mut consumer, latest), &stop);
         (capture::written(std::slice::from_ref(&consumer)), result)
     } else {
         let mut printer = Printer::new(args.json, LineOptions::from(&args.print));
@@ -72,7 +72,7 @@ pub fn run(args: &CaptureArgs, url: &Url, mut options: RemoteOptions) -> Result<
             .iter()
             .for_each(|one| printer.add_interface(one));
         begin(&Written::default())?;
-        let result = remote.run_consumer(&mut Counted::new(&mut printer, board), &stop);
+        let result = remote.run_consumer(&mut CountingConsumer::new(&mut printer, latest), &stop);
         (Written::default(), result)
     };
     let shown = Summary {
@@ -87,19 +87,19 @@ pub fn run(args: &CaptureArgs, url: &Url, mut options: RemoteOptions) -> Result<
     Ok(exit)
 }
 
-/// Serves the counters of the capture. Returns where, and the board on which they are posted.
+/// Serves the counters of the capture. Returns their URL, and the metrics to publish.
 fn serve(
     args: &CaptureArgs,
     url: &Url,
     server: Option<Server>,
-) -> Result<(Option<String>, Option<CaptureBoard>), Failure> {
+) -> Result<(Option<String>, Option<CaptureMetrics>), Failure> {
     let Some(server) = server else {
         return Ok((None, None));
     };
     let address = server.url();
-    let posted = CaptureBoard::new(&url.interface);
-    let board = Arc::clone(&posted.board);
-    server.serve(args.sandbox, move || board.read().to_vec())?;
+    let posted = CaptureMetrics::new(&url.interface);
+    let latest = Arc::clone(&posted.latest);
+    server.serve(args.sandbox, move || latest.read().to_vec())?;
     Ok((Some(address), Some(posted)))
 }
 

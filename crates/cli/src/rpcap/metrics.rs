@@ -6,47 +6,47 @@ use tapline::Packet;
 use tapline::capture::{Account, CaptureError, Consumer, ConsumerError, LiveAccount};
 use tapline::file::model::{Interface, Statistics};
 
-use crate::metrics::{Board, capture_families};
+use crate::metrics::{LatestMetrics, capture_families};
 
-/// Where the counters are posted.
-pub struct CaptureBoard {
+/// The metrics of a capture, for the HTTP server.
+pub struct CaptureMetrics {
     interface: String,
-    pub board: Arc<Board>,
+    pub latest: Arc<LatestMetrics>,
 }
 
-impl CaptureBoard {
+impl CaptureMetrics {
     pub fn new(interface: &str) -> Self {
         let account = LiveAccount::new(interface, Account::default(), 0);
         Self {
             interface: interface.to_owned(),
-            board: Board::new(capture_families(&[account])),
+            latest: LatestMetrics::new(capture_families(&[account])),
         }
     }
 
-    fn post(&self, account: &Account, bytes: u64) {
+    fn publish(&self, account: &Account, bytes: u64) {
         let account = LiveAccount::new(&self.interface, *account, bytes);
-        self.board.post(capture_families(&[account]));
+        self.latest.publish(capture_families(&[account]));
     }
 }
 
-/// Counts what a consumer takes, and posts the counters at each tick. What the server lost is known only at the end.
-pub struct Counted<'c, C> {
+/// Counts the packets for a consumer, and publishes the counters at each tick. The server's losses are known only at the end.
+pub struct CountingConsumer<'c, C> {
     consumer: &'c mut C,
-    board: Option<CaptureBoard>,
+    latest: Option<CaptureMetrics>,
     bytes: u64,
 }
 
-impl<'c, C: Consumer> Counted<'c, C> {
-    pub fn new(consumer: &'c mut C, board: Option<CaptureBoard>) -> Self {
+impl<'c, C: Consumer> CountingConsumer<'c, C> {
+    pub fn new(consumer: &'c mut C, latest: Option<CaptureMetrics>) -> Self {
         Self {
             consumer,
-            board,
+            latest,
             bytes: 0,
         }
     }
 }
 
-impl<C: Consumer> Consumer for Counted<'_, C> {
+impl<C: Consumer> Consumer for CountingConsumer<'_, C> {
     fn packet(&mut self, packet: &Packet<'_>) -> Result<(), ConsumerError> {
         self.consumer.packet(packet)?;
         self.bytes += packet.len() as u64;
@@ -66,8 +66,8 @@ impl<C: Consumer> Consumer for Counted<'_, C> {
     }
 
     fn tick(&mut self, now_ns: u64, account: &Account) -> Result<(), ConsumerError> {
-        if let Some(board) = &self.board {
-            board.post(account, self.bytes);
+        if let Some(latest) = &self.latest {
+            latest.publish(account, self.bytes);
         }
         self.consumer.tick(now_ns, account)
     }

@@ -53,16 +53,16 @@ pub struct Screen {
     area: Rect,
 }
 
-/// What has to be restored.
-struct Entered {
+/// Terminal settings to restore when the screen is left, and output that waits until then.
+struct ScreenState {
     is_raw: bool,
     /// Lines for standard error, printed when the screen is left.
     lines: Vec<String>,
 }
 
-static ENTERED: Mutex<Option<Entered>> = Mutex::new(None);
+static ENTERED: Mutex<Option<ScreenState>> = Mutex::new(None);
 
-fn entered() -> MutexGuard<'static, Option<Entered>> {
+fn entered() -> MutexGuard<'static, Option<ScreenState>> {
     ENTERED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -226,7 +226,7 @@ pub fn last_line() -> Option<String> {
 
 /// Restores the terminal, if a screen fills it. Anybody may call this at any time.
 pub fn leave() {
-    let Some(Entered { is_raw, lines }) = entered().take() else {
+    let Some(ScreenState { is_raw, lines }) = entered().take() else {
         return;
     };
     // First what does not wait. A terminal that is gone needs no restoring.
@@ -241,7 +241,7 @@ pub fn leave() {
 
 /// Restores the terminal before the program is ended by force. Never waits, not even for the terminal.
 pub fn abandon() {
-    let Ok(Some(Entered { is_raw, .. })) = ENTERED.try_lock().map(|mut entered| entered.take())
+    let Ok(Some(ScreenState { is_raw, .. })) = ENTERED.try_lock().map(|mut entered| entered.take())
     else {
         return;
     };
@@ -260,7 +260,7 @@ fn enter(with_keys: bool) -> io::Result<()> {
     if with_keys {
         enable_raw_mode()?;
     }
-    *entered() = Some(Entered {
+    *entered() = Some(ScreenState {
         is_raw: with_keys,
         lines: Vec::new(),
     });

@@ -125,7 +125,7 @@ fn dry_run(args: &SendArgs, mut source: Source) -> Result<Exit, Failure> {
     let mut plan = plan().fit(&options(args)).unwrap_or_else(|_| plan());
     let most = args.count.map_or(u64::MAX, NonZeroU64::get);
     if args.is_endless() {
-        let line = "the packets have no end: give --count for a dry run";
+        let line = "the number of packets has no limit: give --count for a dry run";
         return Err(Failure::new(Exit::Usage, line));
     }
     let path = planned_path(args);

@@ -31,7 +31,7 @@ fn a_signal_ends_the_capture_in_order() {
 
 /// As with tcpdump: nohup(1) lets a capture go on when its terminal is closed.
 #[test]
-fn a_hangup_that_was_ignored_from_the_start_ends_nothing() {
+fn sighup_that_was_ignored_at_the_start_ends_nothing() {
     let scene = Scene::new();
     let mut command = scene.right.command("bash");
     command.args(["-c", "trap '' HUP; exec \"$@\"", "bash", PROGRAM]);

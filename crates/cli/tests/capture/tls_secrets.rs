@@ -178,7 +178,7 @@ fn key_logs_that_cannot_be_followed_are_refused() {
             (
                 "capture -i lo -w a.pcapng --keylog /dev/null",
                 1,
-                "cannot follow the key log /dev/null: it is no regular file",
+                "cannot follow the key log /dev/null: it is not a regular file",
             ),
             (
                 "capture -i lo -w a.pcap --keylog keys.log",

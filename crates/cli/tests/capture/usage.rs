@@ -53,7 +53,7 @@ fn wrong_usage_is_one_line_and_status_2() {
             (
                 "--buffer 0",
                 2,
-                "--buffer 0 is no ring: leave it out for the default",
+                "--buffer 0 is not a ring size: omit it for the default",
             ),
             ("--buffer 1x", 2, "unknown unit 'x'"),
             ("--stats-interval 0s", 2, "must not be 0"),

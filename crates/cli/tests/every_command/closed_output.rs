@@ -18,7 +18,7 @@ fn closed() -> OwnedFd {
 }
 
 #[test]
-fn a_reader_that_is_gone_is_an_end_in_order() {
+fn a_closed_pipe_ends_the_job_normally() {
     let scene = Scene::new();
     let running = scene.capture("-w FILE -c 500");
     scene.send(&frames(500, 1000));

@@ -398,7 +398,7 @@ const BAD_VALUES: &[(&str, i32, &str)] = &[
     (
         "monitor nothing",
         2,
-        "\"nothing\" is no object that monitor can follow (use address, route",
+        "\"nothing\" is not an object that monitor can follow (use address, route",
     ),
 ];
 

@@ -220,7 +220,7 @@ fn without_a_form_it_tells_what_becomes_of_the_filter() {
 }
 
 #[test]
-fn a_list_that_is_too_long_is_said_to_be_split() {
+fn a_long_list_is_reported_as_a_split_filter() {
     let host = Host::new("alone");
     let hosts = (0..2000).map(|n: u32| format!("10.{}.{}.1", n / 250, n % 250));
     let list = format!("host {}", hosts.collect::<Vec<_>>().join(" or "));
@@ -287,7 +287,7 @@ fn what_a_reader_may_not_expect_is_warned_of() {
 }
 
 #[test]
-fn what_is_no_filter_is_refused_with_its_place() {
+fn an_invalid_filter_is_rejected_with_the_position_of_the_error() {
     let host = Host::new("alone");
     for (line, said) in [
         (

@@ -232,7 +232,7 @@ fn a_connection_carries_the_same() {
 }
 
 #[test]
-fn a_collector_that_is_not_there_is_told() {
+fn a_missing_collector_is_reported() {
     let file = capture("dns_tcp_8053.pcap");
     // A port that nobody has any more.
     let port = TcpListener::bind("127.0.0.1:0")

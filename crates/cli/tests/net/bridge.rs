@@ -220,7 +220,7 @@ fn entries_are_flushed_as_bridge_does() {
 }
 
 #[test]
-fn a_batch_makes_and_takes_back_what_bridges_know() {
+fn a_batch_adds_and_reverts_fdb_and_mdb_entries() {
     let host = host();
     let groups = || {
         let mut list = shown(&host, "");
@@ -299,7 +299,7 @@ fn a_monitor_tells_of_groups() {
 
 /// Kernels without VLAN filtering report no VLANs.
 #[test]
-fn a_monitor_of_all_passes_over_what_the_kernel_lacks() {
+fn a_monitor_of_all_objects_skips_those_the_kernel_lacks() {
     let host = host();
     let told = done(&host, "monitor --json -c 1");
     let first: Value = serde_json::from_str(told.lines().next().expect("a line")).expect("JSON");

@@ -76,7 +76,7 @@ fn a_vxlan_without_a_port_is_reported() {
 }
 
 #[test]
-fn a_vrf_is_said_by_its_name() {
+fn a_vrf_is_printed_by_its_name() {
     if UML.has_run() {
         return;
     }

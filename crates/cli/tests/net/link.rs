@@ -167,7 +167,7 @@ fn a_refusal_is_one_line_and_says_what_is_wrong() {
 }
 
 #[test]
-fn a_batch_stops_goes_on_or_takes_back() {
+fn a_batch_stops_continues_or_reverts_after_an_error() {
     let host = Host::new("host");
     let commands =
         "# comment\nlink add f1 type ifb\nlink add f1 type ifb\n\nlink add f2 type ifb\n";

@@ -260,7 +260,7 @@ fn settings_that_cannot_be_used_are_refused_and_not_printed() {
 
 /// Files are complete on the hour; what is wrong shows at the start. The unit of systemd has `--quiet`.
 #[test]
-fn a_bucket_that_cannot_be_used_is_told_at_the_start() {
+fn an_unusable_bucket_is_reported_at_the_start() {
     let scene = Scene::new();
     let first_warning = |place: &str, with_credentials: bool| {
         let line = format!("flows -i right0 --json --quiet -w {place} --partition --spool-wait 0s");

@@ -125,7 +125,7 @@ fn answers_that_are_cut_short_are_reported() {
 
 /// It has the exit status of ping, too, which goes no further.
 #[test]
-fn what_cannot_be_asked_ends_as_with_ping() {
+fn targets_that_cannot_be_pinged_end_the_run_as_ping_does() {
     let scene = Scene::new();
     for (target, reason) in [
         ("192.0.2.1", Some("Network is unreachable")),

@@ -126,7 +126,7 @@ fn wrong_usage_is_refused_before_anything_is_sent() {
             (
                 &format!("--exclude-file {list} 10.1.0.9"),
                 2,
-                "list: line 2: 10.1.0.300 is no prefix",
+                "list: line 2: 10.1.0.300 is not a prefix",
             ),
             (
                 "--exclude-file /no/such/list 10.1.0.2",
@@ -187,7 +187,7 @@ fn files_of_prefixes_exclude_their_addresses() {
 }
 
 #[test]
-fn a_payload_without_room_for_a_cookie_is_answered_and_said() {
+fn a_payload_too_short_for_a_cookie_is_answered_and_reported() {
     let scene = Scene::new();
     for (bytes, said) in [
         (3, "and nothing proves that a reply is genuine"),

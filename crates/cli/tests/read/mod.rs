@@ -2,6 +2,7 @@
 
 mod anonymize;
 mod convert;
+mod copied_blocks;
 mod damage;
 mod edit;
 mod filter;
@@ -12,4 +13,3 @@ mod packet_lines;
 mod pipes;
 mod rotation;
 mod summary;
-mod whole;

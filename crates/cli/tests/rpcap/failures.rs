@@ -477,7 +477,7 @@ fn a_hostile_server_ends_the_capture_with_the_reason() {
     for (script, delivered, why) in [
         ("mute", None, "closed the connection"),
         ("huge", None, "longer than"),
-        ("newer", None, "has versions 1 to 2"),
+        ("newer", None, "supports versions 1 to 2"),
         ("denied", None, "refused the password: bad ?[31mpassword"),
         ("hasty", None, "refused this host or user: no strangers"),
         ("strange", None, "unknown link type (99999)"),

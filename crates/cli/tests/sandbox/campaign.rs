@@ -14,7 +14,7 @@ use std::thread;
 use super::calls::{
     CAPTURE, IPFIX, LATENCY, List, NEW_SOCKETS, PING, PING_XDP, PROCESS, START_THREAD, UPLOADS,
 };
-use super::elsewhere::ELSEWHERE;
+use super::untraced_calls::UNTRACED_CALLS;
 use super::{LISTS, TRACED};
 
 /// Lists of an ordinary run.
@@ -101,7 +101,7 @@ fn removals(list: &List) -> Vec<Removal> {
         tests,
     };
     let calls = calls.into_iter().map(|call| {
-        let mut elsewhere = ELSEWHERE.iter();
+        let mut elsewhere = UNTRACED_CALLS.iter();
         let made = elsewhere.find(|made| made.list == list.name && made.calls.contains(&call));
         removal(call.to_string(), made.map_or(*traced, |made| made.tests))
     });
@@ -238,7 +238,7 @@ fn every_test_that_is_named_exists() {
     let existing: Vec<&str> = lines
         .filter_map(|line| line.strip_suffix(": test"))
         .collect();
-    let elsewhere = ELSEWHERE.iter().map(|made| made.tests);
+    let elsewhere = UNTRACED_CALLS.iter().map(|made| made.tests);
     let named = TRACED.iter().map(|(_, tests)| *tests);
     let named = named.chain(elsewhere).chain([EVERY, SOCKETS]).flatten();
     let missing: Vec<_> = named.filter(|test| !existing.contains(test)).collect();

@@ -2,18 +2,18 @@
 //! do nothing else.
 
 mod attacks;
-mod beside;
 #[path = "../../src/sandbox/calls.rs"]
 mod calls;
 mod campaign;
-mod elsewhere;
 mod full_disks;
+mod other_threads;
 mod privileges;
-mod said;
+mod reported;
 mod shared;
 mod streams;
 mod threads;
 mod trace;
+mod untraced_calls;
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -27,8 +27,8 @@ use self::calls::{
     List, METRICS, MONITOR, NEW_SOCKETS, PING, PING_XDP, PROCESS, PROCESSES, READ, RESPOND, RPCAP,
     SEND, SERVE, SIGNALS, START_THREAD, UPLOADS,
 };
-use self::elsewhere::ELSEWHERE;
 use self::trace::{Calls, trace, trace_sessions, trace_thread, trace_while};
+use self::untraced_calls::UNTRACED_CALLS;
 use crate::support::files::count;
 use crate::support::frames::frames;
 use crate::support::objects::Server;
@@ -74,7 +74,7 @@ static TRACED: [(&str, &[&str]); 24] = [
     ),
     (
         "command",
-        &["sandbox::beside::waiting_for_a_command_makes_the_calls_of_its_list"],
+        &["sandbox::other_threads::waiting_for_a_command_makes_the_calls_of_its_list"],
     ),
     ("count", &["sandbox::counting_makes_the_calls_of_its_list"]),
     (
@@ -115,7 +115,7 @@ static TRACED: [(&str, &[&str]); 24] = [
     ),
     (
         "processes",
-        &["sandbox::beside::finding_processes_makes_the_calls_of_its_list"],
+        &["sandbox::other_threads::finding_processes_makes_the_calls_of_its_list"],
     ),
     ("read", &["sandbox::reading_makes_the_calls_of_its_list"]),
     (
@@ -134,7 +134,7 @@ static TRACED: [(&str, &[&str]); 24] = [
     (
         "signals",
         &[
-            "sandbox::beside::waiting_for_signals_makes_the_calls_of_its_list",
+            "sandbox::other_threads::waiting_for_signals_makes_the_calls_of_its_list",
             "capture::signals::a_second_signal_ends_it_at_once",
         ],
     ),
@@ -200,7 +200,7 @@ fn compare(list: &List, made: &Calls) {
 #[track_caller]
 fn assert_used(list: &List, made: &Calls) {
     let allowed: Vec<i64> = list.calls.iter().copied().flatten().copied().collect();
-    let elsewhere = ELSEWHERE.iter().filter(|made| made.list == list.name);
+    let elsewhere = UNTRACED_CALLS.iter().filter(|made| made.list == list.name);
     for made in elsewhere.clone() {
         let missing = made.calls.iter().find(|call| !allowed.contains(call));
         assert_eq!(missing, None, "{}", made.why);

@@ -1,5 +1,5 @@
-//! The calls that many lists share: each is made by a run here, or it is among those that runs hardly ever make, and then the
-//! kernel takes it from a restricted program. So a call that is removed from the lists is missed.
+//! System calls that many lists share. Each is made by a run here, or it is in a list of calls that runs hardly ever make. Then the
+//! kernel accepts it from a restricted program. So a test fails if a call is removed from the lists.
 
 use std::process::Command;
 

@@ -53,7 +53,7 @@ fn a_queue_that_stays_full_ends_the_job_with_a_true_account() {
     // A packet in eight seconds, behind the burst.
     throttle(&scene, "1kbit");
     let ended = start(&scene, (300, 1000), "--path qdisc").finish();
-    let line = "interface left0 takes no more packets: its queue stays full, or it drops them ('ip link' shows NO-CARRIER if its other end is down)";
+    let line = "interface left0 accepts no more packets: its queue stays full, or it drops them ('ip link' shows NO-CARRIER if its other end is down)";
     assert_eq!(ended.exit(1), line);
     let summary = ended.summary();
     let accepted = summary.number("accepted");
@@ -79,8 +79,8 @@ fn an_interface_that_is_deleted_ends_the_job_with_a_true_account() {
         let ended = running.finish();
         let said = ended.exit(1);
         // While the kernel removes it, it may drop packets for a moment.
-        let is_dropping =
-            said == "interface left0 takes no more packets: its queue stays full, or it drops them";
+        let is_dropping = said
+            == "interface left0 accepts no more packets: its queue stays full, or it drops them";
         let is_gone = said.starts_with("cannot send on left0 by ");
         assert!(is_gone || is_dropping, "{said}");
         let summary = ended.summary();

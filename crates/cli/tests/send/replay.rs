@@ -402,7 +402,7 @@ fn what_cannot_be_sent_is_refused() {
     ip(&scene.left, "address add 192.0.2.1/24 dev left0");
     ip(&scene.left, "route add default via 192.0.2.2");
     let refused = send(&scene, &format!("-r {path}"));
-    let text = "interface left0 carries a default route or one nearly as wide, or is stacked with one that does; give --yes-on-uplink to send on it";
+    let text = "interface left0 is an uplink: it carries a route wider than 10.0.0.0/8 or fc00::/7, such as a default route, or is stacked with such an interface; give --yes-on-uplink to send on it";
     assert_eq!(refused.refusal(2), text);
     send(&scene, &format!("-r {path} --yes-on-uplink")).exit(0);
     ip(&scene.left, "route del default");

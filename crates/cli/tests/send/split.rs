@@ -221,7 +221,7 @@ fn both_interfaces_are_checked() {
     assert!(
         uplink
             .refusal(2)
-            .starts_with("interface left1 carries a default route")
+            .starts_with("interface left1 is an uplink: ")
     );
     let text = send("-i left0 --split left1 --yes-on-uplink");
     text.exit(0);

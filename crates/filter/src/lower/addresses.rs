@@ -6,7 +6,7 @@ use crate::graph::values::{Values, Width};
 use crate::language::tree::{Direction, Protocol};
 use crate::link_type::LinkType;
 use crate::lower::frame::mac_offsets;
-use crate::lower::layers::wanted::Wanted;
+use crate::lower::layers::search_term::SearchTerm;
 use crate::lower::lowering::{FieldBase, Lowered, Lowering};
 use crate::lower::protocol_numbers::{ARP, DECNET, IPV4, IPV6, RARP};
 
@@ -28,7 +28,7 @@ impl Lowering<'_> {
         if self.searches.is_some() {
             return match protocol {
                 None | Some(Protocol::Ip | Protocol::Arp | Protocol::Rarp) => {
-                    Ok(self.search_for(Wanted::Hosts(networks.to_vec(), protocol, direction)))
+                    Ok(self.search_for(SearchTerm::Hosts(networks.to_vec(), protocol, direction)))
                 }
                 Some(protocol) => Err(wrong(protocol, "host <IPv4 address>")),
             };
@@ -100,7 +100,7 @@ impl Lowering<'_> {
             return Err(wrong(protocol, "host <IPv6 address>"));
         }
         if self.searches.is_some() {
-            return Ok(self.search_for(Wanted::Hosts6(networks.to_vec(), direction)));
+            return Ok(self.search_for(SearchTerm::Hosts6(networks.to_vec(), direction)));
         }
         let is_ip6 = self.link_protocol(IPV6)?;
         let mut parts = Vec::new();

@@ -9,7 +9,7 @@ use crate::language::tree::{
 use crate::language::words::{nearest, nearest_service};
 use crate::link_type::LinkType;
 use crate::lower::frame::{Frame, HEADER_OFFSET, Offset, mac_offsets};
-use crate::lower::layers::wanted::Wanted;
+use crate::lower::layers::search_term::SearchTerm;
 use crate::lower::protocol_numbers::{IPV4, IPV6};
 use crate::names::NameResolver;
 use crate::options::FilterOptions;
@@ -51,7 +51,7 @@ pub(crate) struct Lowering<'a> {
     pub(super) frame: Frame,
     next_variable: u8,
     /// What a term with `any` or `inner` searches for; `None` for other terms, which are lowered directly.
-    pub(super) searches: Option<Vec<Wanted>>,
+    pub(super) searches: Option<Vec<SearchTerm>>,
     /// Whether the last two variables belong to terms with `any` or `inner`.
     has_layers: bool,
 }

@@ -5,7 +5,7 @@ use crate::graph::condition::Condition;
 use crate::graph::values::Width;
 use crate::language::lexer::parse_number;
 use crate::language::tree::{Direction, Kind, Protocol, Qualifiers};
-use crate::lower::layers::wanted::Wanted;
+use crate::lower::layers::search_term::SearchTerm;
 use crate::lower::lowering::{FieldBase, Lowered, Lowering, at_most, unknown, wrong};
 use crate::lower::protocol_numbers::{IPV4, IPV6, SCTP, TCP, UDP};
 use crate::names::Transport;
@@ -22,7 +22,7 @@ impl Lowering<'_> {
     ) -> Lowered {
         crate::lower::addresses::no_wlan_direction(direction)?;
         if self.searches.is_some() {
-            return Ok(self.search_for(Wanted::Ports(ranges.to_vec(), transport, direction)));
+            return Ok(self.search_for(SearchTerm::Ports(ranges.to_vec(), transport, direction)));
         }
         let is_ip6 = self.link_protocol(IPV6)?;
         let protocol6 = self.transport(FieldBase::Network, 6, transport)?;

@@ -4,7 +4,7 @@ use crate::error::FilterErrorReason;
 use crate::graph::condition::Condition;
 use crate::graph::values::{ValueId, Variable, Width};
 use crate::language::tree::{Operator, Protocol};
-use crate::lower::layers::wanted::Wanted;
+use crate::lower::layers::search_term::SearchTerm;
 use crate::lower::lowering::{FieldBase, Lowered, Lowering, at_most, unknown, wrong};
 use crate::lower::protocol_numbers::{
     AH, DESTINATION_OPTIONS, FRAGMENT, HOP_BY_HOP, IPV4, IPV6, NLPID_CLNP, NLPID_ESIS, NLPID_ISIS,
@@ -46,7 +46,7 @@ impl Lowering<'_> {
             at_most("protocol number", number, 255)?;
             return match protocol {
                 None | Some(Protocol::Ip | Protocol::Ip6) => {
-                    Ok(self.search_for(Wanted::Proto(number, protocol)))
+                    Ok(self.search_for(SearchTerm::Proto(number, protocol)))
                 }
                 Some(protocol) => Err(wrong(protocol.word(), "proto")),
             };

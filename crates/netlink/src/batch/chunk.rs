@@ -7,13 +7,13 @@ use crate::schema::AttributeSpec;
 use crate::verb::Verb;
 
 /// Items that were not sent or acknowledged yet. For most of them the message alone is enough to report an
-/// error; `extras` holds what the others need.
+/// error; `contexts` has the properties of the others.
 #[derive(Debug, Default)]
 pub(super) struct Chunk {
     items: Vec<Item>,
     /// The index of the first item in the batch.
     first: usize,
-    extras: Vec<Extra>,
+    contexts: Vec<ItemContext>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -24,9 +24,9 @@ struct Item {
     codec: &'static ItemCodec,
 }
 
-/// What is stored about an item besides its message.
+/// Properties of an item besides its message.
 #[derive(Debug)]
-struct Extra {
+struct ItemContext {
     /// Index of the item in the chunk.
     at: usize,
     /// What it is about, if its message cannot be decoded.
@@ -75,7 +75,7 @@ impl Chunk {
     /// Stores more about the item that is pushed next.
     pub fn attach_to_next(&mut self, target: Option<RequestTarget>, undo: Option<Undo>) {
         let at = self.items.len();
-        self.extras.push(Extra { at, target, undo });
+        self.contexts.push(ItemContext { at, target, undo });
     }
 
     /// Adds item `item` of the batch, whose message begins at `start`.
@@ -98,10 +98,10 @@ impl Chunk {
     /// What the item is about, if that was stored.
     pub fn target(&self, at: usize) -> Option<RequestTarget> {
         let found = self
-            .extras
+            .contexts
             .binary_search_by_key(&at, |extra| extra.at)
             .ok()?;
-        self.extras[found].target.clone()
+        self.contexts[found].target.clone()
     }
 
     /// The item's message in `requests`.
@@ -113,14 +113,14 @@ impl Chunk {
 
     /// Removes and returns the undo actions, with the indices of their items.
     pub fn take_undo(&mut self) -> Vec<(usize, Undo)> {
-        let extras = self.extras.drain(..);
-        extras
+        let contexts = self.contexts.drain(..);
+        contexts
             .filter_map(|extra| Some((extra.at, extra.undo?)))
             .collect()
     }
 
     pub fn clear(&mut self) {
         self.items.clear();
-        self.extras.clear();
+        self.contexts.clear();
     }
 }

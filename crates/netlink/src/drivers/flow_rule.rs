@@ -203,7 +203,7 @@ impl FromStr for FlowRule {
         while let Some(word) = words.next() {
             let value = words.next();
             let value = value.ok_or_else(|| wrong(format!("a value is missing after '{word}'")))?;
-            let invalid = || wrong(format!("{value:?} is no value of '{word}'"));
+            let invalid = || wrong(format!("{value:?} is not a value of '{word}'"));
             match word {
                 "action" if value == "-1" => queue = Some(DROP),
                 "action" => {
@@ -436,20 +436,29 @@ mod tests {
             ("udp4 action 1", "a rule begins with"),
             ("flow-type udp4", "a rule needs an action"),
             ("flow-type udp4 action", "a value is missing after 'action'"),
-            ("flow-type udp4 action -2", "\"-2\" is no value of 'action'"),
+            (
+                "flow-type udp4 action -2",
+                "\"-2\" is not a value of 'action'",
+            ),
             (
                 "flow-type udp4 dst-port 65536 action 1",
-                "\"65536\" is no value",
+                "\"65536\" is not a value",
             ),
-            ("flow-type udp4 src-ip ::1 action 1", "\"::1\" is no value"),
-            ("flow-type udp4 src-ip 1.1.1.1/33 action 1", "is no value"),
+            (
+                "flow-type udp4 src-ip ::1 action 1",
+                "\"::1\" is not a value",
+            ),
+            (
+                "flow-type udp4 src-ip 1.1.1.1/33 action 1",
+                "is not a value",
+            ),
             (
                 "flow-type ip4 dst-port 5 action 1",
                 "a rule for ip4 has no 'dst-port'",
             ),
             (
                 "flow-type udp4 action 1 loc 4294967295",
-                "is no value of 'loc'",
+                "is not a value of 'loc'",
             ),
         ] {
             let refused = text.parse::<FlowRule>().expect_err(text).to_string();

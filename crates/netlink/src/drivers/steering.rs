@@ -146,7 +146,7 @@ impl Ethtool {
             known.map(|(_, bit)| bits | bit)
         });
         let Some(bits) = bits else {
-            let reason = format!("{fields:?} are no fields of a hash: use letters of mvtsdfnr");
+            let reason = format!("{fields:?} are not fields of a hash: use letters of mvtsdfnr");
             let cause = Cause::Invalid(InvalidRequest::new(reason));
             return Err(about(Action::Set, RequestTarget::Hash(name))(cause));
         };

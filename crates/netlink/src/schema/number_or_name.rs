@@ -24,13 +24,13 @@ impl fmt::Display for NumberOrName {
 
 impl<'de> Deserialize<'de> for NumberOrName {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(Either)
+        deserializer.deserialize_any(NumberOrNameVisitor)
     }
 }
 
-struct Either;
+struct NumberOrNameVisitor;
 
-impl Visitor<'_> for Either {
+impl Visitor<'_> for NumberOrNameVisitor {
     type Value = NumberOrName;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -9,4 +9,4 @@ mod slots;
 
 pub(crate) use expiry::Expiry;
 pub use permutation::Permutation;
-pub(crate) use slots::{IssuedSlot, Schedule, Turn};
+pub(crate) use slots::{IssuedSlot, Schedule, Step};

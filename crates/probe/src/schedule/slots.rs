@@ -82,7 +82,7 @@ struct Backoff {
 
 /// What to do next: send a probe, skip a slot, or wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Turn {
+pub(crate) enum Step {
     Send(Probe, Slot),
     /// No probe is sent in this slot, because its target is idle.
     Skip(Slot),
@@ -90,7 +90,7 @@ pub(crate) enum Turn {
     Wait(u64),
     /// The window is full. No probe is due before some in flight end, or this time.
     Full(u64),
-    Over,
+    Done,
 }
 
 /// The slot of a probe that was issued.
@@ -171,31 +171,37 @@ impl Schedule {
 
     /// The probe that is due at `now_ns`, or the slot of a target that is not probed in this round. Slots from number `limit` on have to wait.
     #[inline]
-    pub fn turn(&mut self, now_ns: u64, limit: u64, targets: &Targets, own: &TargetPlans) -> Turn {
-        if let Some(turn) = self.deferred_turn(now_ns, targets) {
-            return turn;
+    pub fn next_step(
+        &mut self,
+        now_ns: u64,
+        limit: u64,
+        targets: &Targets,
+        own: &TargetPlans,
+    ) -> Step {
+        if let Some(step) = self.deferred_step(now_ns, targets) {
+            return step;
         }
         if !self.requeued.is_empty()
-            && let Some(turn) = self.requeued_turn(now_ns, targets)
+            && let Some(step) = self.requeued_step(now_ns, targets)
         {
-            return turn;
+            return step;
         }
         // Each iteration returns or defers a slot.
         for _ in 0..MAX_STEPS {
             if self.next_slot == self.slots {
                 return if self.deferred.is_empty() && self.requeued.is_empty() {
-                    Turn::Over
+                    Step::Done
                 } else {
-                    Turn::Wait(self.waiting_ns(now_ns))
+                    Step::Wait(self.waiting_ns(now_ns))
                 };
             }
             if self.next_slot >= limit {
-                return Turn::Full(self.waiting_ns(now_ns));
+                return Step::Full(self.waiting_ns(now_ns));
             }
             let lead = self.lead();
             let due_ns = (self.due.saturating_sub(lead) >> 32) as u64;
             if due_ns > now_ns {
-                return Turn::Wait(due_ns.min(self.waiting_ns(now_ns)));
+                return Step::Wait(due_ns.min(self.waiting_ns(now_ns)));
             }
             if now_ns - due_ns > MAX_CATCH_UP_NS {
                 self.due = (u128::from(now_ns - MAX_CATCH_UP_NS) << 32) + lead;
@@ -204,29 +210,29 @@ impl Schedule {
             let probe = self.probe_in(slot);
             if targets.is_idle(probe.target) || !own.is_due(probe.target, probe.round) {
                 self.advance();
-                return Turn::Skip(slot);
+                return Step::Skip(slot);
             }
             if self.limits.is_unlimited() {
                 self.advance();
-                return Turn::Send(probe, slot);
+                return Step::Send(probe, slot);
             }
             let Some(address) = targets.address(probe.target) else {
                 self.advance();
-                return Turn::Skip(slot);
+                return Step::Skip(slot);
             };
             let (ready_ns, waits_for) = self.limits.ready(probe.target, address);
             if ready_ns <= now_ns {
                 self.limits.take(probe.target, address, now_ns);
                 self.advance();
-                return Turn::Send(probe, slot);
+                return Step::Send(probe, slot);
             }
             if !self.deferred.has_room(waits_for) {
-                return Turn::Wait(ready_ns.min(self.waiting_ns(now_ns)));
+                return Step::Wait(ready_ns.min(self.waiting_ns(now_ns)));
             }
             self.deferred.push(waits_for, self.next_slot, ready_ns);
             self.advance();
         }
-        Turn::Wait(now_ns + 1)
+        Step::Wait(now_ns + 1)
     }
 
     /// When the next deferred or requeued probe may be sent, after `now_ns`.
@@ -242,7 +248,7 @@ impl Schedule {
 
     /// The probe that was held and is issued again at `now_ns`, if the rate permits one. Those that have to wait for their
     /// prefix are deferred.
-    fn requeued_turn(&mut self, now_ns: u64, targets: &Targets) -> Option<Turn> {
+    fn requeued_step(&mut self, now_ns: u64, targets: &Targets) -> Option<Step> {
         if now_ns < self.backoff.until_ns {
             return None;
         }
@@ -253,14 +259,14 @@ impl Schedule {
             let address = targets.address(probe.target);
             let Some(address) = address.filter(|_| !targets.is_idle(probe.target)) else {
                 self.requeued.pop_front();
-                return Some(Turn::Skip(slot));
+                return Some(Step::Skip(slot));
             };
             let (ready_ns, waits_for) = self.limits.ready(probe.target, address);
             if ready_ns <= now_ns {
                 self.requeued.pop_front();
                 self.limits.take(probe.target, address, now_ns);
                 self.use_rate(now_ns);
-                return Some(Turn::Send(probe, slot));
+                return Some(Step::Send(probe, slot));
             }
             if !self.deferred.has_room(waits_for) {
                 return None;
@@ -292,7 +298,7 @@ impl Schedule {
 
     /// A deferred probe that is due. One whose limit was used up by others stays the first one that waits for it.
     #[inline]
-    fn deferred_turn(&mut self, now_ns: u64, targets: &Targets) -> Option<Turn> {
+    fn deferred_step(&mut self, now_ns: u64, targets: &Targets) -> Option<Step> {
         if now_ns < self.backoff.until_ns {
             return None;
         }
@@ -303,14 +309,14 @@ impl Schedule {
             let address = targets.address(probe.target);
             let Some(address) = address.filter(|_| !targets.is_idle(probe.target)) else {
                 self.deferred.pop_first(waited_for, now_ns);
-                return Some(Turn::Skip(slot));
+                return Some(Step::Skip(slot));
             };
             let (ready_ns, waits_for) = self.limits.ready(probe.target, address);
             if ready_ns <= now_ns {
                 self.limits.take(probe.target, address, now_ns);
                 let next_ns = self.limits.ready_of(waited_for);
                 self.deferred.pop_first(waited_for, next_ns);
-                return Some(Turn::Send(probe, slot));
+                return Some(Step::Send(probe, slot));
             }
             if waits_for == waited_for || !self.deferred.has_room(waits_for) {
                 self.deferred.delay_first(waited_for, ready_ns);
@@ -409,11 +415,11 @@ impl Schedule {
         self.requeued.len()
     }
 
-    /// As [`turn`](Self::turn), but issues no slot that was not issued before.
-    pub fn waiting_turn(&mut self, now_ns: u64, targets: &Targets) -> Turn {
-        let turn = self.deferred_turn(now_ns, targets);
-        turn.or_else(|| self.requeued_turn(now_ns, targets))
-            .unwrap_or_else(|| Turn::Wait(self.waiting_ns(now_ns)))
+    /// As [`next_step`](Self::next_step), but issues no slot that was not issued before.
+    pub fn waiting_step(&mut self, now_ns: u64, targets: &Targets) -> Step {
+        let step = self.deferred_step(now_ns, targets);
+        step.or_else(|| self.requeued_step(now_ns, targets))
+            .unwrap_or_else(|| Step::Wait(self.waiting_ns(now_ns)))
     }
 
     /// Stops sending. Returns the slots that waited for a limit, or were held.

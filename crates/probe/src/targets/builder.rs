@@ -225,9 +225,9 @@ impl TargetsBuilder {
             },
             ..Targets::default()
         };
-        let left_out = (self.singles).reduce(|address| targets.rules.accepts(address));
-        targets.excluded += left_out.refused;
-        targets.repeated += left_out.repeated;
+        let skipped = (self.singles).reduce(|address| targets.rules.accepts(address));
+        targets.excluded += skipped.refused;
+        targets.repeated += skipped.repeated;
         let mut kept = Vec::with_capacity(self.items.len());
         for mut item in self.items {
             if targets.rules.follows_names && item.name.is_some() {

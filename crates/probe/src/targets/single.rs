@@ -20,9 +20,9 @@ pub(super) struct Singles {
     v6: Vec<Single<[u8; 16]>>,
 }
 
-/// How many addresses were left out.
+/// Numbers of skipped addresses.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct LeftOut {
+pub(super) struct SkippedAddresses {
     pub refused: u128,
     pub repeated: u128,
 }
@@ -42,11 +42,11 @@ impl Singles {
     }
 
     /// Leaves out those that are not `accepted`, and all but the first mention of each.
-    pub fn reduce(&mut self, accepted: impl Fn(IpAddr) -> bool) -> LeftOut {
-        let mut left_out = LeftOut::default();
-        reduce(&mut self.v4, &accepted, &mut left_out);
-        reduce(&mut self.v6, &accepted, &mut left_out);
-        left_out
+    pub fn reduce(&mut self, accepted: impl Fn(IpAddr) -> bool) -> SkippedAddresses {
+        let mut skipped = SkippedAddresses::default();
+        reduce(&mut self.v4, &accepted, &mut skipped);
+        reduce(&mut self.v6, &accepted, &mut skipped);
+        skipped
     }
 
     /// Removes those within `ranges`, which are sorted and disjoint, and calls `each` with them.
@@ -97,13 +97,13 @@ fn keep<A: Copy + Into<IpAddr>>(
 fn reduce<A: Copy + Ord + Into<IpAddr>>(
     singles: &mut Vec<Single<A>>,
     accepted: impl Fn(IpAddr) -> bool,
-    left_out: &mut LeftOut,
+    skipped: &mut SkippedAddresses,
 ) {
     let before = singles.len();
     singles.retain(|single| accepted(single.address.into()));
     let accepted = singles.len();
     singles.sort_unstable();
     singles.dedup_by_key(|single| single.address);
-    left_out.refused += (before - accepted) as u128;
-    left_out.repeated += (accepted - singles.len()) as u128;
+    skipped.refused += (before - accepted) as u128;
+    skipped.repeated += (accepted - singles.len()) as u128;
 }

@@ -3,8 +3,8 @@
 use std::os::fd::AsFd;
 use std::time::Instant;
 
-use crate::support::mirrored::{Mirrored, mirror};
-use crate::support::steered::PLACES;
+use crate::support::ring_buffers::{RingBuffers, mirror};
+use crate::support::xsk_rings::PLACES;
 use crate::support::{DEADLINE, Seen, bytes_of, collect, end_frame, frame, read, send, wait};
 use abi::bpf::{Map, MapLayout, MapType, TestRun};
 use lab::bpf::{
@@ -59,7 +59,7 @@ fn number(frame: &[u8]) -> u64 {
 
 /// Waits until the program has processed `count` packets.
 #[track_caller]
-fn until_seen(mirrored: &Mirrored, count: u64) {
+fn until_seen(mirrored: &RingBuffers, count: u64) {
     lab::wait::until_ok(|| match mirrored.counters() {
         counts if counts.total() >= count => Ok(()),
         counts => Err(counts),

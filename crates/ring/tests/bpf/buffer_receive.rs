@@ -1,8 +1,8 @@
 //! Packets of mirroring ring buffers, compared with what the stack receives, and the lifecycle of a buffer.
 
 use crate::support;
-use crate::support::mirrored::{Mirrored, mirror};
-use crate::support::steered::PLACES;
+use crate::support::ring_buffers::{RingBuffers, mirror};
+use crate::support::xsk_rings::PLACES;
 use crate::support::{
     BROADCAST, DEADLINE, assert_cut, bytes_of, frame, send_and_end, tagged_frames, until_end,
 };
@@ -51,7 +51,7 @@ fn what_is_in_a_buffer_can_be_read_when_the_program_is_gone() {
         return;
     }
     let [left, right] = Net::new().pair();
-    let Mirrored {
+    let RingBuffers {
         mut buffers,
         mirror,
         link,

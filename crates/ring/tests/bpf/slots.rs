@@ -4,8 +4,8 @@
 
 use std::time::Instant;
 
-use crate::support::steered::PLACES;
-use crate::support::taken::take;
+use crate::support::slot_rings::take;
+use crate::support::xsk_rings::PLACES;
 use crate::support::{
     BROADCAST, DEADLINE, Seen, assert_cut, bytes_of, collect, end_frame, frame, send, send_and_end,
     tagged_frames, wait,

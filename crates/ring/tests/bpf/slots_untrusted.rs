@@ -6,7 +6,7 @@ use std::io::ErrorKind;
 use std::os::fd::AsFd;
 use std::sync::atomic::Ordering;
 
-use crate::support::taken::take;
+use crate::support::slot_rings::take;
 use crate::support::{BROADCAST, Seen, assert_cut, frame, send};
 use abi::region::{Region, page_bytes};
 use abi::ring_buffer::BUSY;

@@ -1,10 +1,10 @@
 //! Helpers for this crate's tests: rings on test hosts, frames, and received packets.
 
-pub mod handed;
-pub mod mirrored;
-pub mod steered;
-pub mod taken;
+pub mod ring_buffers;
+pub mod slot_rings;
 pub mod tun;
+pub mod xdp_reader;
+pub mod xsk_rings;
 
 use std::fmt::Debug;
 use std::io;

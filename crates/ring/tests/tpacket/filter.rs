@@ -203,7 +203,7 @@ fn an_ebpf_program_says_how_much_is_kept() {
 }
 
 #[test]
-fn a_filter_that_is_none_is_refused() {
+fn an_invalid_filter_is_rejected() {
     for version in BACKENDS {
         let [left, _right] = Net::new().pair();
         let name = left.interface().name.to_string();

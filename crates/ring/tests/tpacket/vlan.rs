@@ -85,7 +85,7 @@ fn a_tag_is_put_back_once_however_often_a_batch_is_walked() {
 }
 
 #[test]
-fn a_tag_that_was_kept_beside_the_bytes_is_reported() {
+fn a_stripped_vlan_tag_is_reported() {
     for version in BACKENDS {
         let [left, right] = Net::new().pair();
         let mut ring = open(&right, &with_snaplen(version, 1514));

@@ -17,7 +17,7 @@ use lab::bpf::XdpAttachMode;
 use lab::{Host, Net};
 use tapline_ring::{XdpSendOptions, XdpSender};
 
-use crate::support::steered::{Steered, Wanted, steer};
+use crate::support::xsk_rings::{RingSetup, XskRings, steer};
 use crate::support::{self, BROADCAST, collect, frame, send};
 
 /// Chunks of the packet memory.
@@ -27,8 +27,8 @@ const CHUNKS: usize = 512;
 const ADDRESS_BYTES: usize = 8;
 const DESC_BYTES: usize = 16;
 
-fn steered(right: &Host) -> Steered {
-    steer(right, &Wanted::new(XdpAttachMode::Native, CHUNKS))
+fn steered(right: &Host) -> XskRings {
+    steer(right, &RingSetup::new(XdpAttachMode::Native, CHUNKS))
 }
 
 fn send_small(left: &Host, count: usize) {
@@ -37,7 +37,7 @@ fn send_small(left: &Host, count: usize) {
 
 /// Compares the account and the kernel's counters. The frames were sent one after another, and each was counted then.
 #[track_caller]
-fn assert_account(steered: &mut Steered, accepted: u64, dropped: u64, counters: &Statistics) {
+fn assert_account(steered: &mut XskRings, accepted: u64, dropped: u64, counters: &Statistics) {
     let ring = steered.ring();
     ring.refresh().expect("counters");
     let (account, statistics) = (*ring.counters(), *ring.statistics());

@@ -4,7 +4,7 @@ use crate::support;
 use std::slice;
 use std::time::Instant;
 
-use crate::support::steered::{PLACES, Steered, Wanted, steer};
+use crate::support::xsk_rings::{PLACES, RingSetup, XskRings, steer};
 use crate::support::{
     DEADLINE, Seen, bytes_of, end_frame, frame, read, send, until_accepted, wait,
 };
@@ -30,7 +30,7 @@ fn number(frame: &[u8]) -> u64 {
 }
 
 #[track_caller]
-fn assert_closed(steered: &mut Steered, sent: u64) {
+fn assert_closed(steered: &mut XskRings, sent: u64) {
     let counts = steered.counters();
     assert_eq!((counts.delivered, counts.lost), (sent, 0));
     until_accepted(slice::from_mut(steered.ring()), sent);
@@ -46,7 +46,7 @@ fn assert_closed(steered: &mut Steered, sent: u64) {
 fn slow_packets_are_all_delivered() {
     for place in PLACES {
         let [left, right] = Net::new().pair();
-        let mut steered = steer(&right, &Wanted::new(place, CHUNKS));
+        let mut steered = steer(&right, &RingSetup::new(place, CHUNKS));
         // Three times round the ring.
         for _ in 0..CHUNKS * 3 / 64 {
             send(&left, &[const { [0xff; 60] }; 64]);
@@ -66,7 +66,7 @@ fn slow_packets_are_all_delivered() {
 #[test]
 fn a_reader_that_stalls_learns_of_each_packet_it_lost() {
     let [left, right] = Net::new().pair();
-    let mut steered = steer(&right, &Wanted::new(XdpAttachMode::Native, CHUNKS));
+    let mut steered = steer(&right, &RingSetup::new(XdpAttachMode::Native, CHUNKS));
     let mut generator = generator(&left);
     let (mut sent, mut packets, mut lost) = (0, 0, 0);
     let mut next = 0;
@@ -101,7 +101,7 @@ fn a_reader_that_stalls_learns_of_each_packet_it_lost() {
 #[test]
 fn loss_for_want_of_memory_is_counted_once() {
     let [left, right] = Net::new().pair();
-    let mut steered = steer(&right, &Wanted::new(XdpAttachMode::Native, CHUNKS));
+    let mut steered = steer(&right, &RingSetup::new(XdpAttachMode::Native, CHUNKS));
     let mut generator = generator(&left);
     left.run(|| generator.deliver(10_000, None));
     assert_closed(&mut steered, 10_000);
@@ -121,7 +121,7 @@ fn loss_for_want_of_memory_is_counted_once() {
 #[test]
 fn under_load_every_frame_is_delivered_or_counted() {
     let [left, right] = Net::new().pair();
-    let mut steered = steer(&right, &Wanted::new(XdpAttachMode::Native, CHUNKS));
+    let mut steered = steer(&right, &RingSetup::new(XdpAttachMode::Native, CHUNKS));
     let mut generator = generator(&left);
     let count = 300_000;
     let (mut packets, mut lost, mut next) = (0, 0, 0);
@@ -157,7 +157,7 @@ fn under_load_every_frame_is_delivered_or_counted() {
 #[test]
 fn a_held_batch_is_not_written_to() {
     let [left, right] = Net::new().pair();
-    let mut steered = steer(&right, &Wanted::new(XdpAttachMode::Native, CHUNKS));
+    let mut steered = steer(&right, &RingSetup::new(XdpAttachMode::Native, CHUNKS));
     let mut generator = generator(&left);
     send(&left, &[end_frame()]);
     wait(steered.ring());
@@ -178,7 +178,7 @@ fn a_held_batch_is_not_written_to() {
 fn packets_of_an_mtu_that_was_raised_later_are_delivered() {
     let hosts = Net::new().pair();
     let [left, right] = &hosts;
-    let mut steered = steer(right, &Wanted::new(XdpAttachMode::Native, CHUNKS));
+    let mut steered = steer(right, &RingSetup::new(XdpAttachMode::Native, CHUNKS));
     support::set_mtu(&hosts, 9000);
     let frames = [60, 9014, 61].map(|bytes| frame([0xff; 6], bytes));
     send(left, &frames);

@@ -15,11 +15,11 @@ use lab::{Host, Net};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tapline_ring::TimestampSource;
 
-use crate::support::steered::{Steered, Wanted, steer};
+use crate::support::xsk_rings::{RingSetup, XskRings, steer};
 use crate::support::{BROADCAST, DEADLINE, frame, read, send};
 
 /// Asks for everything.
-fn asking(host: &Host) -> Steered {
+fn asking(host: &Host) -> XskRings {
     let everything = RxMetadata {
         timestamp: true,
         hash: true,
@@ -28,9 +28,9 @@ fn asking(host: &Host) -> Steered {
     };
     steer(
         host,
-        &Wanted {
+        &RingSetup {
             metadata: Some(everything),
-            ..Wanted::new(XdpAttachMode::Native, 256)
+            ..RingSetup::new(XdpAttachMode::Native, 256)
         },
     )
 }

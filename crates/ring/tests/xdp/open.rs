@@ -3,7 +3,7 @@
 use crate::support;
 use std::os::fd::AsFd;
 
-use crate::support::steered::{Wanted, attach, open, open_freed, steer};
+use crate::support::xsk_rings::{RingSetup, attach, open, open_freed, steer};
 use abi::xdp::SOL_XDP;
 use lab::bpf::{XdpAttachMode, XdpLink, XskProgram, XskProgramOptions};
 use lab::{Host, Net, rerun};
@@ -100,7 +100,7 @@ fn without_a_privilege_it_is_named() {
 fn a_queue_is_for_one_ring() {
     let [_left, right] = Net::new().pair();
     let name = right.interface().name.to_string();
-    let options = Wanted::new(XdpAttachMode::Native, 256).ring;
+    let options = RingSetup::new(XdpAttachMode::Native, 256).ring;
     let first = open(&right, &options);
     assert!(!first.is_zero_copy());
     assert!(first.uses_need_wakeup());
@@ -127,7 +127,7 @@ fn a_driver_without_zero_copy_copies_unless_that_was_ruled_out() {
         let name = right.interface().name.to_string();
         let options = XdpRingOptions {
             zero_copy,
-            ..Wanted::new(XdpAttachMode::Native, 256).ring
+            ..RingSetup::new(XdpAttachMode::Native, 256).ring
         };
         if is_opened {
             let ring = open(&right, &options);
@@ -217,7 +217,7 @@ fn a_program_that_cannot_be_attached_says_what_to_do() {
     let [left, right] = Net::new().pair();
     let index = right.interface().index.0;
 
-    let _steered = steer(&right, &Wanted::new(XdpAttachMode::Native, 256));
+    let _steered = steer(&right, &RingSetup::new(XdpAttachMode::Native, 256));
     let (code, text) = attach_refusal(&right, index, XdpAttachMode::Native);
     assert_eq!(code, Some(libc::EBUSY));
     assert!(text.contains("(tapline_xsk) is attached already"), "{text}");

@@ -3,7 +3,7 @@
 use crate::support;
 use std::os::fd::AsFd;
 
-use crate::support::steered::{Steered, Wanted, steer};
+use crate::support::xsk_rings::{RingSetup, XskRings, steer};
 use crate::support::{BROADCAST, Ring, bytes_of, collect, frame, read, send};
 use lab::bpf::XdpAttachMode;
 use lab::generator::{Generator, GeneratorOptions, SEQUENCE_AT, pin_to_cpu, udp_frame};
@@ -65,7 +65,7 @@ fn sequence(ring: &mut impl Ring, count: usize, number: u8) -> Vec<u64> {
 
 /// Waits until `count` packets have bypassed the rings.
 #[track_caller]
-fn until_unsteered(steered: &Steered, count: u64) {
+fn until_unsteered(steered: &XskRings, count: u64) {
     lab::wait::until_ok(|| match steered.counters() {
         counts if counts.lost >= count => Ok(()),
         counts => Err(counts),
@@ -82,11 +82,11 @@ fn each_queue_has_a_ring_and_each_ring_its_queues_packets() {
     set_queues(&right, 2);
     let name = right.interface().name.to_string();
     assert_eq!(right.run(|| XdpRing::queue_count(&name)).unwrap(), 2);
-    let wanted = Wanted {
+    let wanted = RingSetup {
         rings: 2,
-        ..Wanted::new(XdpAttachMode::Native, 4096)
+        ..RingSetup::new(XdpAttachMode::Native, 4096)
     };
-    let Steered {
+    let XskRings {
         mut rings,
         redirect,
     } = steer(&right, &wanted);
@@ -117,7 +117,7 @@ fn packets_of_a_queue_without_a_ring_are_counted_and_go_on_into_the_stack() {
     }
     let [left, right] = Net::new().pair();
     set_queues(&right, 2);
-    let mut steered = steer(&right, &Wanted::new(XdpAttachMode::Native, 1024));
+    let mut steered = steer(&right, &RingSetup::new(XdpAttachMode::Native, 1024));
     let mut stack = support::open(&right, &support::options(TpacketVersion::V3));
     deliver(&left, &mut generator(&left, 1), 0, 100);
     deliver(&left, &mut generator(&left, 2), 1, 200);
@@ -135,13 +135,13 @@ fn a_ring_of_another_queue_joins_while_packets_come() {
     }
     let [left, right] = Net::new().pair();
     set_queues(&right, 2);
-    let mut steered = steer(&right, &Wanted::new(XdpAttachMode::Native, 1024));
+    let mut steered = steer(&right, &RingSetup::new(XdpAttachMode::Native, 1024));
     deliver(&left, &mut generator(&left, 2), 1, 10);
-    let mut late = support::steered::open(
+    let mut late = support::xsk_rings::open(
         &right,
         &XdpRingOptions {
             queue: 1,
-            ..Wanted::new(XdpAttachMode::Native, 1024).ring
+            ..RingSetup::new(XdpAttachMode::Native, 1024).ring
         },
     );
     steered.redirect.insert(1, late.as_fd()).unwrap();
@@ -157,7 +157,7 @@ fn a_ring_of_another_queue_joins_while_packets_come() {
 }
 
 #[test]
-fn a_queue_that_is_not_there_is_refused_with_their_number() {
+fn a_missing_queue_is_rejected_with_the_number_of_queues() {
     let [_left, right] = Net::new().pair();
     let name = right.interface().name.to_string();
     let options = XdpRingOptions {

@@ -5,8 +5,10 @@ use crate::support;
 use std::net::UdpSocket;
 use std::os::fd::AsFd;
 
-use crate::support::handed::{Handed, WAYS, Way, buffer, slots, socket};
-use crate::support::steered::{PLACES, Wanted, steer};
+use crate::support::xdp_reader::{
+    OpenMethod, WHOLE_PACKET_METHODS, XdpReader, buffer, slots, socket,
+};
+use crate::support::xsk_rings::{PLACES, RingSetup, steer};
 use crate::support::{
     BROADCAST, GROUP, STRANGER, Seen, assert_cut, bytes_of, collect, frame, send, send_and_end,
     tagged_frames, wait,
@@ -25,7 +27,7 @@ fn packets_are_what_was_sent_with_their_tags() {
     }
     for (place, way) in PLACES
         .into_iter()
-        .flat_map(|place| WAYS.map(|way| (place, way)))
+        .flat_map(|place| WHOLE_PACKET_METHODS.map(|way| (place, way)))
     {
         let [left, right] = Net::new().pair();
         let mut handed = way(&right, place, 2000);
@@ -47,7 +49,7 @@ fn what_is_known_of_a_packet_is_reported() {
     }
     for (place, way) in PLACES
         .into_iter()
-        .flat_map(|place| WAYS.map(|way| (place, way)))
+        .flat_map(|place| WHOLE_PACKET_METHODS.map(|way| (place, way)))
     {
         let [left, right] = Net::new().pair();
         let mut handed = way(&right, place, 96);
@@ -86,9 +88,9 @@ fn time_stamps_lie_between_sending_and_reading() {
         .flat_map(|place| [(place, true), (place, false)])
     {
         let [left, right] = Net::new().pair();
-        let wanted = Wanted {
+        let wanted = RingSetup {
             stamp,
-            ..Wanted::new(place, 256)
+            ..RingSetup::new(place, 256)
         };
         let mut steered = steer(&right, &wanted);
         let source = if stamp {
@@ -127,7 +129,7 @@ fn a_packet_is_cut_to_the_snaplen() {
         return;
     }
     for snaplen in [1, 14, 60, 96, 1513, 1514] {
-        for way in WAYS {
+        for way in WHOLE_PACKET_METHODS {
             let [left, right] = Net::new().pair();
             let mut handed = way(&right, XdpAttachMode::Native, snaplen);
             let frames = tagged_frames();
@@ -144,7 +146,7 @@ fn packets_of_several_buffers_come_whole_or_cut() {
     if without(&AF_XDP_FRAGMENTS) {
         return;
     }
-    let mut ways: Vec<(Way, u32)> = vec![
+    let mut ways: Vec<(OpenMethod, u32)> = vec![
         (socket, 262_144),
         (socket, 5000),
         (socket, 96),
@@ -173,7 +175,7 @@ fn packets_of_several_buffers_come_whole_or_cut() {
             assert!(seen.iter().all(is_stamped));
         }
         handed.assert_account(20 * frames.len() as u64);
-        if let Handed::Socket(steered) = &mut handed {
+        if let XdpReader::Socket(steered) = &mut handed {
             assert!(steered.ring().takes_multi_buffer());
         }
     }
@@ -188,7 +190,7 @@ fn a_packet_that_the_driver_is_to_split_comes_with_every_byte() {
     }
     for place in PLACES {
         let [left, right] = Net::new().pair();
-        let mut steered = steer(&right, &Wanted::new(place, 512));
+        let mut steered = steer(&right, &RingSetup::new(place, 512));
         let payload: Vec<u8> = (0..28_000_u32).map(|at| (at % 251) as u8).collect();
         left.run(|| {
             let socket = UdpSocket::bind((left.interface().v4, 0)).unwrap();
@@ -207,7 +209,7 @@ fn a_packet_that_the_driver_is_to_split_comes_with_every_byte() {
         });
         assert_eq!(seen, payload);
         let sent = steered.counters().delivered;
-        Handed::Socket(steered).assert_account(sent);
+        XdpReader::Socket(steered).assert_account(sent);
     }
 }
 
@@ -216,7 +218,7 @@ fn a_batch_can_be_walked_again_and_in_part() {
     if without(&AF_XDP_FRAGMENTS) {
         return;
     }
-    for (way, snaplen) in [(socket as Way, 262_144), (buffer, 96)] {
+    for (way, snaplen) in [(socket as OpenMethod, 262_144), (buffer, 96)] {
         let hosts = Net::new().pair();
         support::set_mtu(&hosts, 9000);
         let [left, right] = &hosts;
@@ -238,7 +240,7 @@ fn a_busy_reader_receives_without_waiting() {
         return;
     }
     let [left, right] = Net::new().pair();
-    let mut wanted = Wanted::new(XdpAttachMode::Native, 256);
+    let mut wanted = RingSetup::new(XdpAttachMode::Native, 256);
     wanted.ring = XdpRingOptions {
         busy_poll: Some(tapline_ring::BusyPoll::default()),
         ..wanted.ring
@@ -255,5 +257,5 @@ fn a_busy_reader_receives_without_waiting() {
         };
         assert_eq!(bytes_of(seen), [frame(BROADCAST, bytes)]);
     }
-    Handed::Socket(steered).assert_account(20);
+    XdpReader::Socket(steered).assert_account(20);
 }

@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::Write;
 use std::os::fd::AsFd;
 
-use crate::support::steered::PLACES;
+use crate::support::xsk_rings::PLACES;
 use crate::support::{BROADCAST, DEADLINE, Seen, collect, frame, tun, wait};
 use lab::Host;
 use lab::bpf::{

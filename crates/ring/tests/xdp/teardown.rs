@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader};
 use std::os::fd::AsFd;
 use std::process::Stdio;
 
-use crate::support::steered::{PLACES, Steered, Wanted, attach, duplicate, open, steer};
+use crate::support::xsk_rings::{PLACES, RingSetup, XskRings, attach, duplicate, open, steer};
 use crate::support::{BROADCAST, bytes_of, collect, frame, send};
 use lab::bpf::{XdpAttachMode, XdpLink, XskProgram, XskProgramOptions};
 use lab::{Host, Net, rerun, wait};
@@ -39,10 +39,10 @@ fn a_dropped_ring_takes_its_program_along() {
     for place in PLACES {
         let [left, right] = Net::new().pair();
         assert!(!has_program(&right));
-        let Steered {
+        let XskRings {
             mut rings,
             redirect,
-        } = steer(&right, &Wanted::new(place, 256));
+        } = steer(&right, &RingSetup::new(place, 256));
         assert!(has_program(&right));
         send(&left, &[frame(BROADCAST, 60)]);
         assert_eq!(bytes_of(collect(&mut rings[0], 1)), [frame(BROADCAST, 60)]);
@@ -51,7 +51,7 @@ fn a_dropped_ring_takes_its_program_along() {
         assert_flows_into_the_stack(&left, &right);
         assert_eq!(redirect.counters().unwrap().delivered, 1);
         // The queue is free again.
-        drop(steer(&right, &Wanted::new(place, 256)));
+        drop(steer(&right, &RingSetup::new(place, 256)));
         until_no_program(&right);
     }
 }
@@ -59,7 +59,7 @@ fn a_dropped_ring_takes_its_program_along() {
 #[test]
 fn a_stopped_ring_keeps_what_it_has() {
     let [left, right] = Net::new().pair();
-    let mut steered = steer(&right, &Wanted::new(XdpAttachMode::Native, 256));
+    let mut steered = steer(&right, &RingSetup::new(XdpAttachMode::Native, 256));
     send(&left, &[frame(BROADCAST, 60)]);
     support::wait(steered.ring());
     steered.ring().stop();
@@ -75,7 +75,7 @@ fn the_last_of_several_rings_takes_the_program_along() {
     let [_left, right] = Net::new().pair();
     let redirect = XskProgram::load(&XskProgramOptions::new(2)).unwrap();
     let link = attach(&right, &redirect, XdpAttachMode::Native);
-    let mut first = open(&right, &Wanted::new(XdpAttachMode::Native, 256).ring);
+    let mut first = open(&right, &RingSetup::new(XdpAttachMode::Native, 256).ring);
     first.keep(duplicate(&link));
     let second = duplicate(&link);
     drop(link);
@@ -121,7 +121,7 @@ fn a_killed_process_leaves_nothing_behind() {
         child.wait().unwrap();
         until_no_program(&right);
         assert_flows_into_the_stack(&left, &right);
-        drop(steer(&right, &Wanted::new(XdpAttachMode::Native, 256)));
+        drop(steer(&right, &RingSetup::new(XdpAttachMode::Native, 256)));
     }
 }
 
@@ -155,7 +155,7 @@ fn be_killed(link: &str) -> ! {
 #[test]
 fn an_interface_that_is_removed_is_reported_on_request_and_what_came_before_stays() {
     let [left, right] = Net::new().pair();
-    let mut steered = steer(&right, &Wanted::new(XdpAttachMode::Native, 256));
+    let mut steered = steer(&right, &RingSetup::new(XdpAttachMode::Native, 256));
     send(&left, &[frame(BROADCAST, 60)]);
     support::wait(steered.ring());
     assert!(steered.ring().take_error().is_ok());

@@ -67,7 +67,7 @@ pub(super) const FLOWS: u32 = 4;
 #[non_exhaustive]
 pub enum IndexDamage {
     /// It does not begin as an index, or as one of another version.
-    #[error("it is no index of this version")]
+    #[error("it is not an index of this version")]
     Magic,
     /// A checksum is wrong: it was changed.
     #[error("it is damaged")]
@@ -283,7 +283,7 @@ impl<R: Read> Decoder<R> {
         if !self.fill(FIXED_BYTES as u64)? {
             return Ok(None);
         }
-        let Some(mut extent) = Rest(&self.extent).extent(self.lengths.capture_bytes) else {
+        let Some(mut extent) = ExtentFields(&self.extent).extent(self.lengths.capture_bytes) else {
             return Ok(None);
         };
         if extent.classes != 0 {
@@ -314,7 +314,8 @@ impl<R: Read> Decoder<R> {
         if !self.fill(SET_BYTES as u64)? {
             return Ok(None);
         }
-        let Some((seed, segment, segments)) = Rest(&self.extent[FIXED_BYTES..]).shape() else {
+        let Some((seed, segment, segments)) = ExtentFields(&self.extent[FIXED_BYTES..]).shape()
+        else {
             return Ok(None);
         };
         if !segment.is_power_of_two() || segments == 0 {
@@ -348,10 +349,10 @@ impl<R: Read> Decoder<R> {
     }
 }
 
-/// What is left to decode.
-struct Rest<'f>(&'f [u8]);
+/// The bytes of an extent that are not decoded yet.
+struct ExtentFields<'f>(&'f [u8]);
 
-impl Rest<'_> {
+impl ExtentFields<'_> {
     fn number<const N: usize>(&mut self) -> Option<[u8; N]> {
         let (number, rest) = self.0.split_first_chunk()?;
         self.0 = rest;
@@ -366,7 +367,7 @@ impl Rest<'_> {
         self.number().map(u64::from_le_bytes)
     }
 
-    /// An extent, yet without its keys.
+    /// The extent, without its keys.
     fn extent(&mut self, offset: u64) -> Option<Extent> {
         Some(Extent {
             offset,

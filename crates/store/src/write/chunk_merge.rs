@@ -12,12 +12,12 @@ use super::{CaptureFile, WriteError};
 /// more expensive from 16 KiB on.
 const RANGES: usize = 512;
 
-/// When packets are copied, the one this many places ahead in its lane is prefetched.
+/// When packets are copied, the one this many packets ahead in its input is prefetched.
 const COPY_AHEAD: usize = 3;
 
-/// What became of the packets of a lane.
+/// Written, late and discarded packets of an input.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LaneCounts {
+pub struct InputCounts {
     /// Accepted by the file.
     pub written: u64,
     /// Written after a packet with a later time stamp.
@@ -26,41 +26,41 @@ pub struct LaneCounts {
     pub discarded: u64,
 }
 
-/// Merges the chunks of several lanes by time stamp into a [`CaptureFile`].
+/// Merges the chunks of several inputs by time stamp into a [`CaptureFile`].
 ///
 /// ```text
-/// encoder 0 ─▶ chunks ─▶ lane 0 ┐
-/// encoder 1 ─▶ chunks ─▶ lane 1 ┼─▶ oldest first, up to a time ─▶ file
-/// encoder 2 ─▶ chunks ─▶ lane 2 ┘
+/// encoder 0 ─▶ chunks ─▶ input 0 ┐
+/// encoder 1 ─▶ chunks ─▶ input 1 ┼─▶ oldest first, up to a time ─▶ file
+/// encoder 2 ─▶ chunks ─▶ input 2 ┘
 /// ```
 ///
-/// The caller says up to which time no lane gets an older packet any more ([`write_before`](Self::write_before)).
-/// A packet that comes later than that is written nevertheless and counted as [late](LaneCounts::late). Packets
-/// need not be in order within a lane. Those with the same time stamp are written by lane.
+/// [`write_before`](Self::write_before) writes the packets before a time up to which the caller has added all of them.
+/// A packet that is added later is written nevertheless and counted as [late](InputCounts::late). Packets
+/// need not be in order within an input. Those with the same time stamp are written by input.
 ///
-/// Cost: O(log lanes) comparisons for each packet, and fewer if packets come in bursts: the end of a long run of one lane is
-/// searched for. Packets of a lane that no other lane's packet separates are written together. A plain pcapng file is written
+/// Cost: O(log inputs) comparisons for each packet, and fewer if packets come in bursts: the end of a long run of one input is
+/// searched for. Packets of an input that no other input's packet separates are written together. A plain pcapng file is written
 /// from the chunks by `writev(2)`; for others, packets are copied. A chunk with packets out of order is sorted when it is added.
 /// Reads no clock.
 #[derive(Debug)]
 pub struct ChunkMerge {
-    lanes: Vec<Lane>,
+    inputs: Vec<Input>,
     order: MergeOrder,
     /// The sequences with packets to write. Empty between calls; its memory is used again.
-    places: Vec<Place>,
+    cursors: Vec<Cursor>,
     /// Latest time stamp that was written.
     newest_ns: u64,
 }
 
 #[derive(Default)]
-struct Lane {
+struct Input {
     /// More than one only while packets are out of order from one chunk to another.
     sequences: Vec<Sequence>,
     /// Chunks added.
     added: u64,
     /// The one that was emptied last comes last.
     free: VecDeque<PacketChunk>,
-    counts: LaneCounts,
+    counts: InputCounts,
 }
 
 /// Chunks whose packets are in order, within each and from one to the next.
@@ -68,7 +68,7 @@ type Sequence = VecDeque<HeldChunk>;
 
 struct HeldChunk {
     chunk: PacketChunk,
-    /// Its number in the lane.
+    /// Its number in the input.
     number: u64,
     /// Packets that are written.
     written: usize,
@@ -76,14 +76,14 @@ struct HeldChunk {
 
 /// A sequence, and what has been written of its first chunk.
 #[derive(Clone, Copy, Debug)]
-struct Place {
-    lane: usize,
+struct Cursor {
+    input: usize,
     /// Number of the first chunk.
     chunk: u64,
     sequence: usize,
-    /// Packets that are written, discarded or gathered.
+    /// Packets that are written, discarded or in the batch.
     done: u32,
-    /// The packets of `done` that are not only gathered.
+    /// The packets of `done` that are not only in the batch.
     accepted: u32,
     /// The packets of `done` that the file refused.
     discarded: u32,
@@ -92,22 +92,22 @@ struct Place {
 }
 
 impl ChunkMerge {
-    /// A merge of `lanes` lanes.
-    pub fn new(lanes: usize) -> Self {
+    /// A merge of `inputs` inputs.
+    pub fn new(inputs: usize) -> Self {
         Self {
-            lanes: (0..lanes).map(|_| Lane::default()).collect(),
+            inputs: (0..inputs).map(|_| Input::default()).collect(),
             order: MergeOrder::default(),
-            places: Vec::new(),
+            cursors: Vec::new(),
             newest_ns: 0,
         }
     }
 
-    /// Adds the packets of `chunk` to `lane`.
+    /// Adds the packets of `chunk` to `input`.
     ///
     /// # Panics
-    /// If there is no such lane.
-    pub fn add(&mut self, lane: usize, chunk: PacketChunk) {
-        self.lanes[lane].add(chunk);
+    /// If there is no such input.
+    pub fn add(&mut self, input: usize, chunk: PacketChunk) {
+        self.inputs[input].add(chunk);
     }
 
     /// Writes all packets with a time stamp below `before_ns`, but at most `remaining`, from which it subtracts
@@ -124,8 +124,8 @@ impl ChunkMerge {
     ) -> Result<(), WriteError> {
         // Bound: each round writes a packet or more.
         while *remaining > 0 && self.write_some(before_ns, file, remaining)? {}
-        for lane in &mut self.lanes {
-            lane.sequences.retain(|sequence| !sequence.is_empty());
+        for input in &mut self.inputs {
+            input.sequences.retain(|sequence| !sequence.is_empty());
         }
         Ok(())
     }
@@ -137,67 +137,79 @@ impl ChunkMerge {
         file: &mut CaptureFile,
         remaining: &mut u64,
     ) -> Result<bool, WriteError> {
-        let sources = find_sources(&self.lanes, &mut self.places, before_ns);
+        let sources = find_sources(&self.inputs, &mut self.cursors, before_ns);
         self.order.begin(&sources);
         let result = if file.gathers() {
-            gather(&mut self.order, &sources, &mut self.places, file, remaining)
+            gather(
+                &mut self.order,
+                &sources,
+                &mut self.cursors,
+                file,
+                remaining,
+            )
         } else {
-            copy(&mut self.order, &sources, &mut self.places, file, remaining)
+            copy(
+                &mut self.order,
+                &sources,
+                &mut self.cursors,
+                file,
+                remaining,
+            )
         };
         let before_ns = self.newest_ns;
-        for (source, place) in sources.iter().zip(&mut self.places) {
-            let done = &source.index[..place.done as usize];
+        for (source, cursor) in sources.iter().zip(&mut self.cursors) {
+            let done = &source.index[..cursor.done as usize];
             // Each source is in order, and so is what was written of all of them.
             if done.first().is_some_and(|first| first.time_ns < before_ns) {
-                place.late = done.partition_point(|entry| entry.time_ns < before_ns) as u64;
+                cursor.late = done.partition_point(|entry| entry.time_ns < before_ns) as u64;
             }
             let newest_ns = done.last().map_or(0, |last| last.time_ns);
             self.newest_ns = self.newest_ns.max(newest_ns);
         }
         let is_any = !sources.is_empty();
-        for place in &self.places {
-            self.lanes[place.lane].advance(place);
+        for cursor in &self.cursors {
+            self.inputs[cursor.input].advance(cursor);
         }
         result.map(|()| is_any)
     }
 
     /// Counts all packets that are not written as discarded, and removes them.
     pub fn discard(&mut self) {
-        for lane in &mut self.lanes {
-            lane.counts.discarded += lane.waiting() as u64;
-            for held in lane.sequences.drain(..).flatten() {
-                lane.free.push_back(held.emptied());
+        for input in &mut self.inputs {
+            input.counts.discarded += input.waiting() as u64;
+            for held in input.sequences.drain(..).flatten() {
+                input.free.push_back(held.emptied());
             }
         }
     }
 
-    /// The argument of [`write_before`](Self::write_before) that empties a chunk of `lane`; `None` if the lane has
+    /// The argument of [`write_before`](Self::write_before) that empties a chunk of `input`; `None` if the input has
     /// no chunk.
-    pub fn before_to_free(&self, lane: usize) -> Option<u64> {
-        let first = self.lanes.get(lane)?.sequences.iter();
+    pub fn before_to_free(&self, input: usize) -> Option<u64> {
+        let first = self.inputs.get(input)?.sequences.iter();
         let first = first.filter_map(|sequence| sequence.front());
         let newest_ns = first.map(|held| held.chunk.newest_ns()).min()?;
         Some(newest_ns.saturating_add(1))
     }
 
-    /// A chunk of `lane` all of whose packets have been written or discarded. It is empty. The one that was filled first comes
+    /// A chunk of `input` all of whose packets have been written or discarded. It is empty. The one that was filled first comes
     /// first.
-    pub fn take_free(&mut self, lane: usize) -> Option<PacketChunk> {
-        self.lanes.get_mut(lane)?.free.pop_front()
+    pub fn take_free(&mut self, input: usize) -> Option<PacketChunk> {
+        self.inputs.get_mut(input)?.free.pop_front()
     }
 
     /// Packets that are not written.
     pub fn waiting(&self) -> usize {
-        self.lanes.iter().map(Lane::waiting).sum()
+        self.inputs.iter().map(Input::waiting).sum()
     }
 
-    /// What became of the packets, by lane.
-    pub fn counts(&self) -> impl ExactSizeIterator<Item = LaneCounts> {
-        self.lanes.iter().map(|lane| lane.counts)
+    /// Written, late and discarded packets, by input.
+    pub fn counts(&self) -> impl ExactSizeIterator<Item = InputCounts> {
+        self.inputs.iter().map(|input| input.counts)
     }
 }
 
-impl Lane {
+impl Input {
     fn add(&mut self, mut chunk: PacketChunk) {
         chunk.sort();
         let Some(first) = chunk.index().first() else {
@@ -208,12 +220,12 @@ impl Lane {
             let last = sequence.back();
             last.is_none_or(|last| last.chunk.newest_ns() <= first.time_ns)
         };
-        let place = self.sequences.iter().position(is_followed);
-        let place = place.unwrap_or_else(|| {
+        let position = self.sequences.iter().position(is_followed);
+        let position = position.unwrap_or_else(|| {
             self.sequences.push(Sequence::new());
             self.sequences.len() - 1
         });
-        self.sequences[place].push_back(HeldChunk {
+        self.sequences[position].push_back(HeldChunk {
             chunk,
             number: self.added,
             written: 0,
@@ -227,13 +239,13 @@ impl Lane {
     }
 
     /// Counts what has been written of the first chunk of a sequence.
-    fn advance(&mut self, place: &Place) {
-        self.counts.written += u64::from(place.done - place.discarded);
-        self.counts.late += place.late;
-        self.counts.discarded += u64::from(place.discarded);
-        let sequence = &mut self.sequences[place.sequence];
+    fn advance(&mut self, cursor: &Cursor) {
+        self.counts.written += u64::from(cursor.done - cursor.discarded);
+        self.counts.late += cursor.late;
+        self.counts.discarded += u64::from(cursor.discarded);
+        let sequence = &mut self.sequences[cursor.sequence];
         if let Some(held) = sequence.front_mut() {
-            held.written += place.done as usize;
+            held.written += cursor.done as usize;
         }
         if let Some(held) = sequence.pop_front_if(|held| held.waiting().is_empty()) {
             self.free.push_back(held.emptied());
@@ -241,15 +253,19 @@ impl Lane {
     }
 }
 
-/// The packets below `before_ns` in the first chunk of each sequence, by lane and chunk; `places` says where.
-fn find_sources<'l>(lanes: &'l [Lane], places: &mut Vec<Place>, before_ns: u64) -> Vec<Source<'l>> {
-    places.clear();
-    for (number, lane) in lanes.iter().enumerate() {
-        let sequences = lane.sequences.iter().enumerate();
-        places.extend(sequences.filter_map(|(sequence, chunks)| {
+/// The packets below `before_ns` in the first chunk of each sequence, by input and chunk. Writes their positions into `cursors`.
+fn find_sources<'l>(
+    inputs: &'l [Input],
+    cursors: &mut Vec<Cursor>,
+    before_ns: u64,
+) -> Vec<Source<'l>> {
+    cursors.clear();
+    for (number, input) in inputs.iter().enumerate() {
+        let sequences = input.sequences.iter().enumerate();
+        cursors.extend(sequences.filter_map(|(sequence, chunks)| {
             let held = chunks.front()?;
-            (held.waiting().first()?.time_ns < before_ns).then_some(Place {
-                lane: number,
+            (held.waiting().first()?.time_ns < before_ns).then_some(Cursor {
+                input: number,
                 chunk: held.number,
                 sequence,
                 done: 0,
@@ -259,9 +275,9 @@ fn find_sources<'l>(lanes: &'l [Lane], places: &mut Vec<Place>, before_ns: u64) 
             })
         }));
     }
-    places.sort_unstable_by_key(|place| (place.lane, place.chunk));
-    let source = |place: &Place| {
-        let chunks = &lanes[place.lane].sequences[place.sequence];
+    cursors.sort_unstable_by_key(|cursor| (cursor.input, cursor.chunk));
+    let source = |cursor: &Cursor| {
+        let chunks = &inputs[cursor.input].sequences[cursor.sequence];
         let held = &chunks[0];
         let waiting = held.waiting();
         let ready = waiting.partition_point(|entry| entry.time_ns < before_ns);
@@ -272,47 +288,47 @@ fn find_sources<'l>(lanes: &'l [Lane], places: &mut Vec<Place>, before_ns: u64) 
             continues: ready == waiting.len() && chunks.len() > 1,
         }
     };
-    places.iter().map(source).collect()
+    cursors.iter().map(source).collect()
 }
 
-/// Writes what is planned, from where it is.
+/// Writes the planned packets from their chunks, without copying them.
 fn gather(
     order: &mut MergeOrder,
     sources: &[Source<'_>],
-    places: &mut [Place],
+    cursors: &mut [Cursor],
     file: &mut CaptureFile,
     remaining: &mut u64,
 ) -> Result<(), WriteError> {
-    let mut gathered = Gathered::new();
+    let mut batch = WriteBatch::new();
     loop {
         let runs = order.plan(sources, *remaining);
         if runs.is_empty() {
-            return gathered.write(places, file);
+            return batch.write(cursors, file);
         }
         for run in runs {
             let source = &sources[run.source as usize];
-            let first = places[run.source as usize].done;
+            let first = cursors[run.source as usize].done;
             let entries = &source.index[first as usize..run.end as usize];
             *remaining -= entries.len() as u64;
             let mut rest = entries;
             while !rest.is_empty() {
                 let (part, after) = source.adjacent(rest);
                 rest = after;
-                if gathered.count == RANGES {
-                    gathered.write(places, file)?;
+                if batch.count == RANGES {
+                    batch.write(cursors, file)?;
                 }
-                gathered.add(source.bytes(part), part.len());
-                places[run.source as usize].done += part.len() as u32;
+                batch.add(source.bytes(part), part.len());
+                cursors[run.source as usize].done += part.len() as u32;
             }
         }
     }
 }
 
-/// Copies what is planned into the buffer of the file.
+/// Copies the planned packets into the buffer of the file.
 fn copy(
     order: &mut MergeOrder,
     sources: &[Source<'_>],
-    places: &mut [Place],
+    cursors: &mut [Cursor],
     file: &mut CaptureFile,
     remaining: &mut u64,
 ) -> Result<(), WriteError> {
@@ -323,14 +339,14 @@ fn copy(
         }
         for run in runs {
             let source = &sources[run.source as usize];
-            let place = &mut places[run.source as usize];
-            let entries = &source.index[place.done as usize..run.end as usize];
+            let cursor = &mut cursors[run.source as usize];
+            let entries = &source.index[cursor.done as usize..run.end as usize];
             if let Some(later) = source.index.get(run.end as usize + COPY_AHEAD) {
                 abi::prefetch::prefetch(source.bytes(std::slice::from_ref(later)));
             }
             let count = entries.len() as u64;
             *remaining -= count;
-            place.done = run.end;
+            cursor.done = run.end;
             let before = file.packets_accepted();
             let mut rest = entries;
             while !rest.is_empty() {
@@ -341,7 +357,7 @@ fn copy(
                     packets.map(|entry| (entry.time_ns, (entry.end - entry.start) as usize));
                 if let Err(error) = file.write_records(source.bytes(part), packets) {
                     let accepted = file.packets_accepted() - before;
-                    place.discarded += (count - accepted) as u32;
+                    cursor.discarded += (count - accepted) as u32;
                     return Err(error);
                 }
             }
@@ -350,7 +366,7 @@ fn copy(
 }
 
 /// Packets that are written together.
-struct Gathered<'c> {
+struct WriteBatch<'c> {
     ranges: [IoSlice<'c>; RANGES],
     /// Number of ranges.
     count: usize,
@@ -358,7 +374,7 @@ struct Gathered<'c> {
     packets: u64,
 }
 
-impl<'c> Gathered<'c> {
+impl<'c> WriteBatch<'c> {
     fn new() -> Self {
         Self {
             ranges: [IoSlice::new(&[]); RANGES],
@@ -376,19 +392,19 @@ impl<'c> Gathered<'c> {
         self.packets += packets as u64;
     }
 
-    /// Writes and removes all packets, which are those between `accepted` and `done` of all `places`.
-    fn write(&mut self, places: &mut [Place], file: &mut CaptureFile) -> Result<(), WriteError> {
+    /// Writes and removes all packets, which are those between `accepted` and `done` of all `cursors`.
+    fn write(&mut self, cursors: &mut [Cursor], file: &mut CaptureFile) -> Result<(), WriteError> {
         if self.count == 0 {
             return Ok(());
         }
         let before = file.packets_accepted();
         let result = file.write_ranges(&mut self.ranges[..self.count], self.bytes, self.packets);
         let is_refused = file.packets_accepted() == before;
-        for place in places {
+        for cursor in cursors {
             if is_refused {
-                place.discarded += place.done - place.accepted;
+                cursor.discarded += cursor.done - cursor.accepted;
             }
-            place.accepted = place.done;
+            cursor.accepted = cursor.done;
         }
         (self.count, self.bytes, self.packets) = (0, 0, 0);
         result
@@ -407,9 +423,9 @@ impl HeldChunk {
     }
 }
 
-impl fmt::Debug for Lane {
+impl fmt::Debug for Input {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Lane")
+        f.debug_struct("Input")
             .field("waiting", &self.waiting())
             .field("sequences", &self.sequences.len())
             .field("counts", &self.counts)

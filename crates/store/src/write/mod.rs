@@ -41,7 +41,7 @@ mod rotation;
 mod sink;
 
 pub use chunk::{ChunkEncoder, PacketChunk};
-pub use chunk_merge::{ChunkMerge, LaneCounts};
+pub use chunk_merge::{ChunkMerge, InputCounts};
 pub use error::WriteError;
 pub use file::{CaptureFile, CreatedFile, IndexCounts, Removed};
 pub use options::{

@@ -10,9 +10,9 @@ pub(super) const PROCESSES_MAX: usize = 1024;
 /// Maximum bytes of names and secrets that later files repeat. Further ones are in one file only.
 const REPEATED_BYTES_MAX: usize = 16 << 20;
 
-/// How long a block belongs to the preface.
+/// Which files of a rotation repeat a block of the preface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kept {
+enum BlockLifetime {
     Interface,
     Process,
     /// Names or secrets, which concern all packets of the section.
@@ -28,7 +28,7 @@ enum Kept {
 pub struct Preface {
     section: Vec<u8>,
     interfaces: Vec<Interface>,
-    blocks: Vec<(Kept, Vec<u8>)>,
+    blocks: Vec<(BlockLifetime, Vec<u8>)>,
     /// Of all blocks.
     block_bytes: usize,
     processes: usize,
@@ -52,14 +52,14 @@ impl Preface {
     /// Adds an interface. If there are `options`, they are written instead of its fields, except the unit of time.
     pub fn add_interface(&mut self, interface: Interface, options: Options<'_>) {
         let block = pcapng::interface(&interface, options);
-        self.push(Kept::Interface, block);
+        self.push(BlockLifetime::Interface, block);
         self.interfaces.push(interface);
     }
 
     /// Adds another block.
     pub fn add_block(&mut self, block: &Block<'_>) {
         if let Some(once) = self.repeat(block.kind, block.encode()) {
-            self.push(Kept::Once, once);
+            self.push(BlockLifetime::Once, once);
         }
     }
 
@@ -71,7 +71,7 @@ impl Preface {
     /// Adds statistics of an interface, with their `options`.
     pub fn add_statistics(&mut self, statistics: &Statistics, options: Options<'_>) {
         let block = pcapng::statistics(statistics, options);
-        self.push(Kept::Once, block);
+        self.push(BlockLifetime::Once, block);
     }
 
     /// Bytes of the section header and all blocks.
@@ -79,9 +79,9 @@ impl Preface {
         self.section.len() + self.block_bytes
     }
 
-    fn push(&mut self, kept: Kept, block: Vec<u8>) {
+    fn push(&mut self, lifetime: BlockLifetime, block: Vec<u8>) {
         self.block_bytes += block.len();
-        self.blocks.push((kept, block));
+        self.blocks.push((lifetime, block));
     }
 
     pub(super) fn interfaces(&self) -> &[Interface] {
@@ -95,14 +95,15 @@ impl Preface {
             return Some(block);
         }
         self.repeated_bytes = bytes;
-        self.push(Kept::Context, block);
+        self.push(BlockLifetime::Context, block);
         None
     }
 
     /// Adds a process, and forgets the oldest one if there are too many. Returns the block that describes it.
     pub(super) fn add_process(&mut self, process: &Process) -> &[u8] {
         if self.processes == PROCESSES_MAX {
-            let is_process = |(kept, _): &(Kept, Vec<u8>)| *kept == Kept::Process;
+            let is_process =
+                |(lifetime, _): &(BlockLifetime, Vec<u8>)| *lifetime == BlockLifetime::Process;
             if let Some(oldest) = self.blocks.iter().position(is_process) {
                 let (_, block) = self.blocks.remove(oldest);
                 self.block_bytes -= block.len();
@@ -110,7 +111,7 @@ impl Preface {
         } else {
             self.processes += 1;
         }
-        self.push(Kept::Process, pcapng::process(process));
+        self.push(BlockLifetime::Process, pcapng::process(process));
         self.blocks.last().map_or(&[], |(_, block)| block)
     }
 
@@ -125,7 +126,8 @@ impl Preface {
 
     /// Forgets what only the first file contains.
     pub(super) fn forget_once(&mut self) {
-        self.blocks.retain(|(kept, _)| *kept != Kept::Once);
+        self.blocks
+            .retain(|(lifetime, _)| *lifetime != BlockLifetime::Once);
         self.block_bytes = self.blocks.iter().map(|(_, block)| block.len()).sum();
     }
 }

@@ -135,7 +135,7 @@ pub enum CaptureError {
         error: CountingFilterError,
     },
     /// The filter is too long for the kernel, which cannot sample what only the reader accepts.
-    #[error("cannot sample packets of {link} behind a filter that is too long for the kernel")]
+    #[error("cannot sample packets of {link} with a filter that is too long for the kernel")]
     SamplingSplit {
         /// Name of the interface.
         link: String,

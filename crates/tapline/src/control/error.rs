@@ -10,7 +10,7 @@ pub enum ControlError {
     /// The name contains something other than letters, digits, `.`, `_`, `-` and `+`, begins with a dot, or is
     /// empty or longer than 64 bytes.
     #[error(
-        "{name:?} is no name for a control socket (use up to 64 letters, digits, '.', '_', '-', '+')"
+        "{name:?} is not a valid name for a control socket (use up to 64 letters, digits, '.', '_', '-', '+')"
     )]
     Name {
         /// The name.

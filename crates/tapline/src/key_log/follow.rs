@@ -56,7 +56,7 @@ impl FollowedKeys {
     /// Opens a log. What is in it already is read, too.
     ///
     /// # Errors
-    /// That of open(2), and [`ErrorKind::InvalidInput`] if it is no regular file.
+    /// That of open(2), and [`ErrorKind::InvalidInput`] if it is not a regular file.
     pub fn open(path: &Path) -> io::Result<Self> {
         let mut options = OpenOptions::new();
         // A pipe would wait for a writer.
@@ -65,7 +65,7 @@ impl FollowedKeys {
         if !log.metadata()?.is_file() {
             return Err(io::Error::new(
                 ErrorKind::InvalidInput,
-                "it is no regular file",
+                "it is not a regular file",
             ));
         }
         Ok(Self {

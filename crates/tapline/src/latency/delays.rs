@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stamp_from_the_future_is_no_delay() {
+    fn a_stamp_from_the_future_counts_as_no_delay() {
         let mut delays = Delays::default();
         assert_eq!(delays.record(10, 9), None);
         assert_eq!(delays.record(10, 10), Some(0));

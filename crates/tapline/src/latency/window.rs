@@ -40,16 +40,16 @@ struct State {
     starting: usize,
     /// Readers that have not reached the packet limit.
     unfinished: usize,
-    start: Option<Moment>,
+    start: Option<ClockPair>,
     /// `u64::MAX` while the end is unknown.
     end_ns: u64,
     /// Some reader was promised that the window does not end before this moment.
     promised_ns: u64,
 }
 
-/// The same moment by two clocks.
+/// A point in time on two clocks.
 #[derive(Clone, Copy, Debug)]
-struct Moment {
+struct ClockPair {
     realtime_ns: u64,
     monotonic_ns: u64,
 }
@@ -181,7 +181,7 @@ impl MeasurementWindow {
         if state.starting == 0 && state.start.is_none() {
             // Readers that asked earlier skipped their packet, which was stamped before this moment. Readers that
             // ask later see this moment. So it divides the packets of all readers alike.
-            let start = Moment {
+            let start = ClockPair {
                 realtime_ns: realtime_ns(),
                 monotonic_ns: monotonic_ns(),
             };

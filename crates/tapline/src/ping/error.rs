@@ -130,10 +130,10 @@ pub enum PingError {
     /// [`Backend::Xdp`] does not support the run.
     #[error(transparent)]
     XdpRefused(XdpRefusal),
-    /// The interface carries a default route or one nearly as wide, or is stacked with one that does, and the rate is above
+    /// The interface carries a route wider than 10.0.0.0/8 or fc00::/7, or is stacked with such an interface, and the rate is above
     /// 10 000 per second ([`PingOptions::allow_uplink`](super::PingOptions::allow_uplink)).
     #[error(
-        "interface {link} carries a default route or one nearly as wide, and the rate is above 10 000 per second"
+        "interface {link} is an uplink, with a route wider than 10.0.0.0/8 or fc00::/7, and the rate is above 10 000 per second"
     )]
     Uplink {
         /// Its name.

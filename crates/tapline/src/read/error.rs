@@ -31,7 +31,7 @@ pub enum ReadError {
         source: io::Error,
     },
     /// The index of a file cannot be used.
-    #[error("cannot read {name} by its index")]
+    #[error("cannot use the index of {name}")]
     Index {
         /// Name of the file.
         name: String,

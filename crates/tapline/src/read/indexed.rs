@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use filter::Needed;
+use filter::RequiredKeys;
 use store::index::{Extent, Index, IndexError, Key};
 
 /// How much of the inputs was read because of their indexes.
@@ -27,10 +27,10 @@ pub struct IndexUse {
     pub skipped: usize,
 }
 
-/// What an index is searched for: what every selected packet has.
+/// The search of an index: keys and times that every selected packet has.
 #[derive(Debug)]
 pub(super) struct IndexQuery {
-    pub needed: Needed,
+    pub required: RequiredKeys,
     pub times: Option<Range<u64>>,
 }
 
@@ -79,33 +79,35 @@ impl IndexQuery {
         let [first, last] = extent.times_ns;
         let is_in_time =
             (self.times.as_ref()).is_none_or(|times| first < times.end && last >= times.start);
-        is_in_time && may_have(extent, &self.needed)
+        is_in_time && may_have(extent, &self.required)
     }
 }
 
-/// Whether a packet of the extent may have what is needed.
-fn may_have(extent: &Extent, needed: &Needed) -> bool {
-    match needed {
-        Needed::Address(address) => extent.may_have(Key::Address(*address)),
-        Needed::Port(port) => extent.may_have(Key::Port(*port)),
-        Needed::Any(list) => list.iter().any(|needed| may_have(extent, needed)),
-        Needed::All(list) => {
+/// Whether a packet of the extent may have the required keys.
+fn may_have(extent: &Extent, required: &RequiredKeys) -> bool {
+    match required {
+        RequiredKeys::Address(address) => extent.may_have(Key::Address(*address)),
+        RequiredKeys::Port(port) => extent.may_have(Key::Port(*port)),
+        RequiredKeys::Any(list) => list.iter().any(|required| may_have(extent, required)),
+        RequiredKeys::All(list) => {
             let flow = flow(list);
             flow.is_none_or(|flow| extent.may_have(flow))
-                && list.iter().all(|needed| may_have(extent, needed))
+                && list.iter().all(|required| may_have(extent, required))
         }
         _ => true,
     }
 }
 
 /// Two addresses and two ports that one packet must have are those of its flow: it has no more.
-fn flow(list: &[Needed]) -> Option<Key> {
+fn flow(list: &[RequiredKeys]) -> Option<Key> {
     let mut addresses: Vec<IpAddr> = Vec::new();
     let mut ports: Vec<u16> = Vec::new();
-    for needed in list {
-        match needed {
-            Needed::Address(address) if !addresses.contains(address) => addresses.push(*address),
-            Needed::Port(port) if !ports.contains(port) => ports.push(*port),
+    for required in list {
+        match required {
+            RequiredKeys::Address(address) if !addresses.contains(address) => {
+                addresses.push(*address)
+            }
+            RequiredKeys::Port(port) if !ports.contains(port) => ports.push(*port),
             _ => {}
         }
     }

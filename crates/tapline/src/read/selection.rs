@@ -77,9 +77,9 @@ impl Selection {
             .as_ref()
             .map(|compiler| &compiler.expression.text);
         // An error in the text is reported when it is compiled.
-        let needed = text.and_then(|text| filter::needed(text).ok());
+        let required = text.and_then(|text| filter::required_keys(text).ok());
         IndexQuery {
-            needed: needed.unwrap_or(filter::Needed::Nothing),
+            required: required.unwrap_or(filter::RequiredKeys::Nothing),
             times: self.matcher.times.clone(),
         }
     }

@@ -12,7 +12,7 @@ use super::error_code;
 #[non_exhaustive]
 pub enum MessageError {
     /// The payload ends before a field.
-    #[error("message ends early: {need} bytes are missing at {at}, there are {have}")]
+    #[error("message ends early: the field at byte {at} needs {need} bytes and has {have}")]
     Short {
         /// Place of the field in the payload.
         at: usize,
@@ -94,10 +94,10 @@ pub enum RemoteError {
     #[error("the rpcap server sent a damaged message")]
     Message(#[from] MessageError),
     /// The server sent another reply than that to the request.
-    #[error("the rpcap server sent a reply that nobody asked for")]
+    #[error("the rpcap server sent an unexpected reply")]
     Unexpected,
     /// The server and this client have no version in common.
-    #[error("the rpcap server has versions {min} to {max}, not 0")]
+    #[error("the rpcap server supports versions {min} to {max}, not 0")]
     Versions {
         /// Its oldest version.
         min: u8,

@@ -58,8 +58,8 @@ pub use options::{DataTransport, RemoteOptions};
 pub use packet::PacketMessage;
 pub use receive::{RemoteAccount, RemoteCapture, RemoteEnd, RemoteSummary};
 pub use server::{
-    Access, Client, Listener, LocalUsers, Opener, Opening, Password, PasswordError, ServerCounters,
-    Session, SessionEnd, SessionReport,
+    Access, Client, Listener, LocalUsers, Opener, OpenerClient, Password, PasswordError,
+    ServerCounters, Session, SessionEnd, SessionReport,
 };
 pub use start::{StartReply, StartRequest};
 

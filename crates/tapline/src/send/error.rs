@@ -26,10 +26,10 @@ pub enum SendError {
         /// Its name.
         link: String,
     },
-    /// The interface, or one that is stacked with it, carries a default route or one nearly as wide (wider than 10.0.0.0/8 or
-    /// fc00::/7): it connects this host to others.
+    /// The interface, or one that is stacked with it, carries a default route or another route wider than 10.0.0.0/8 or
+    /// fc00::/7: it connects this host to others.
     #[error(
-        "interface {link} carries a default route or one nearly as wide, or is stacked with one that does"
+        "interface {link} is an uplink: it carries a route wider than 10.0.0.0/8 or fc00::/7, such as a default route, or is stacked with such an interface"
     )]
     Uplink {
         /// Its name.
@@ -37,7 +37,7 @@ pub enum SendError {
     },
     /// The interface has become an uplink while the job was running. Packets may have been sent for a tenth of a second since.
     #[error(
-        "interface {link} has become an uplink: it carries a default route or one nearly as wide, or is stacked with one that does"
+        "interface {link} has become an uplink: it carries a route wider than 10.0.0.0/8 or fc00::/7, such as a default route, or is stacked with such an interface"
     )]
     BecameUplink {
         /// Its name.
@@ -85,7 +85,7 @@ pub enum SendError {
     },
     /// The device took none of 5 packets in a row, each offered for a second; or it holds a packet that it does not
     /// send.
-    #[error("interface {link} takes no more packets: its queue stays full, or it drops them")]
+    #[error("interface {link} accepts no more packets: its queue stays full, or it drops them")]
     Stalled {
         /// The interface.
         link: String,

@@ -28,7 +28,7 @@
 //!
 //! A sending thread stays on one CPU, so that packets keep their order in the device's queues.
 //!
-//! A job refuses an uplink, an interface with a default route or one nearly as wide, unless [`SendOptions::allow_uplink`] permits it.
+//! A job rejects an uplink, an interface with a route wider than 10.0.0.0/8 or fc00::/7, unless [`SendOptions::allow_uplink`] permits it.
 //! If its interface becomes one, the job ends with [`SendError::BecameUplink`].
 
 #[macro_use]

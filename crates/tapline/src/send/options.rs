@@ -114,8 +114,8 @@ pub struct SendOptions {
     pub threads: NonZeroUsize,
     /// What happens to frames above the MTU. Default: the job ends.
     pub long_frames: LongFrames,
-    /// Send on an interface with a default route or one nearly as wide (wider than 10.0.0.0/8 or fc00::/7), or that is stacked
-    /// with such an interface. Otherwise a job whose interface becomes one ends with
+    /// Send on an uplink: an interface that carries a route wider than 10.0.0.0/8 or fc00::/7, such as a default route, or that is
+    /// stacked with such an interface. Otherwise a job whose interface becomes an uplink ends with
     /// [`SendError::BecameUplink`](super::SendError::BecameUplink). Default: no.
     pub allow_uplink: bool,
     /// End after so many packets. Default: never.

@@ -5,7 +5,7 @@ use std::mem;
 use std::sync::Arc;
 
 use abi::prefetch::prefetch;
-use wire::stamp::StampPlace;
+use wire::stamp::StampOffsets;
 
 /// Packets to send, in order, with their bytes in one arena. Filling it again reuses the memory.
 ///
@@ -35,7 +35,7 @@ struct Packets {
     /// Length of the longest packet.
     longest: usize,
     /// Where all packets carry the time at which they are sent; `None` if they carry none.
-    stamp: Option<StampPlace>,
+    stamp: Option<StampOffsets>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -322,9 +322,9 @@ impl SendQueue {
         write(&mut self.own.arena[start..]);
     }
 
-    /// Says where all packets carry their send time, which is 0 so far.
-    pub(super) fn set_stamp_place(&mut self, place: Option<StampPlace>) {
-        self.all_mut().stamp = place;
+    /// Sets where all packets carry their send time, which is 0 so far.
+    pub(super) fn set_stamp_offsets(&mut self, offsets: Option<StampOffsets>) {
+        self.all_mut().stamp = offsets;
     }
 
     /// Has its packets carry their send time where those of `other` do.

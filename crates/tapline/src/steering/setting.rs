@@ -112,7 +112,7 @@ impl Setting {
             _ => {
                 let kinds = KINDS.join(", ");
                 return Err(SteeringError::words(format!(
-                    "{kind:?} is no setting of a device: use {kinds}"
+                    "{kind:?} is not a setting of a device: use {kinds}"
                 )));
             }
         })
@@ -169,7 +169,7 @@ fn attributes<T: AttributeSet>(words: &[String]) -> Result<T, SteeringError> {
         if !is_known {
             let known = format_fields_of::<T>();
             return Err(SteeringError::words(format!(
-                "{word:?} is no setting: use {known}"
+                "{word:?} is not a setting: use {known}"
             )));
         }
     }
@@ -357,11 +357,11 @@ mod tests {
     #[test]
     fn what_is_no_setting_is_refused() {
         for (text, reason) in [
-            ("", "\"\" is no setting of a device: use channels, "),
+            ("", "\"\" is not a setting of a device: use channels, "),
             ("channels", "'channels' needs a setting"),
             (
                 "channels rxx 4",
-                "\"rxx\" is no setting: use rx, tx, other, combined",
+                "\"rxx\" is not a setting: use rx, tx, other, combined",
             ),
             ("rings rx many", "many"),
             ("rss equal 0", "rss is written as"),

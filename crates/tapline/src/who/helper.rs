@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reply_that_is_none_ends_the_search() {
+    fn an_invalid_reply_ends_the_search() {
         let replies: [&[u8]; 4] = [
             &[],
             &u32::MAX.to_le_bytes(),

@@ -155,7 +155,7 @@ fn assert_all(outcome: &CaptureSummary, count: u64) {
 }
 
 #[test]
-fn a_batch_is_handed_over_when_its_bytes_are_there_and_not_before() {
+fn a_batch_is_delivered_when_it_reaches_min_bytes_and_not_before() {
     const COUNT: u32 = 64;
     for Way {
         backend,

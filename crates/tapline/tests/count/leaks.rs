@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use crate::support::count::{class, named, open, options, with};
-use lab::held::resident_pages;
+use lab::resources::resident_pages;
 use lab::{Net, rerun};
 use tapline::count::{Count, CountDirection, GroupBy};
 

@@ -75,7 +75,7 @@ fn hosts_that_a_route_without_a_gateway_leads_to_are_asked_for() {
 }
 
 #[test]
-fn nobody_is_asked_for_on_a_link_that_does_not_ask() {
+fn no_neighbour_is_resolved_on_a_link_without_resolution() {
     let [left, _right] = Net::new().pair();
     for (words, asked) in [
         ("route add 10.98.0.0/19 dev left0", "10.98.0.0/20"),

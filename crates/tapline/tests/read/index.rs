@@ -8,7 +8,7 @@ use filter::classic::Ancillary;
 use tapline::file::index::{Index, Key};
 use tapline::file::read::Reader;
 use tapline::filter::{
-    CompiledFilter, FilterOptions, FilterTarget, LinkType, Needed, NoNames, needed,
+    CompiledFilter, FilterOptions, FilterTarget, LinkType, NoNames, RequiredKeys, required_keys,
 };
 use wire::dissect;
 
@@ -132,37 +132,37 @@ fn what_a_filter_accepts_is_in_the_index() {
 }
 
 #[test]
-fn what_a_filter_needs_is_only_what_all_of_its_packets_have() {
-    let address = |text: &str| Needed::Address(text.parse().expect("an address"));
+fn required_keys_are_those_that_all_accepted_packets_have() {
+    let address = |text: &str| RequiredKeys::Address(text.parse().expect("an address"));
     let rows = [
         ("host 10.0.0.1", address("10.0.0.1")),
         ("src host 10.0.0.1", address("10.0.0.1")),
         ("arp host 10.0.0.1", address("10.0.0.1")),
         ("host fd00::1", address("fd00::1")),
-        ("tcp dst port 80", Needed::Port(80)),
+        ("tcp dst port 80", RequiredKeys::Port(80)),
         ("vlan 7 and host 10.0.0.1", address("10.0.0.1")),
         ("host 10.0.0.1 and ip[8] > 1", address("10.0.0.1")),
         (
             "port 1 or port 2",
-            Needed::Any(vec![Needed::Port(1), Needed::Port(2)]),
+            RequiredKeys::Any(vec![RequiredKeys::Port(1), RequiredKeys::Port(2)]),
         ),
         ("host 10.0.0.1 and (port 1 or icmp)", address("10.0.0.1")),
-        ("", Needed::Nothing),
-        ("not port 1", Needed::Nothing),
-        ("net 10.0.0.0/8", Needed::Nothing),
-        ("host 10.0.0", Needed::Nothing),
-        ("any host 10.0.0.1", Needed::Nothing),
-        ("mpls and host 10.0.0.1", Needed::Nothing),
-        ("geneve or host 10.0.0.1", Needed::Nothing),
+        ("", RequiredKeys::Nothing),
+        ("not port 1", RequiredKeys::Nothing),
+        ("net 10.0.0.0/8", RequiredKeys::Nothing),
+        ("host 10.0.0", RequiredKeys::Nothing),
+        ("any host 10.0.0.1", RequiredKeys::Nothing),
+        ("mpls and host 10.0.0.1", RequiredKeys::Nothing),
+        ("geneve or host 10.0.0.1", RequiredKeys::Nothing),
         (
             "vlan and vlan and vlan and vlan and vlan and port 1",
-            Needed::Nothing,
+            RequiredKeys::Nothing,
         ),
-        ("ether host 2:0:0:0:0:1", Needed::Nothing),
-        ("host example.org", Needed::Nothing),
-        ("portrange 1-2", Needed::Nothing),
+        ("ether host 2:0:0:0:0:1", RequiredKeys::Nothing),
+        ("host example.org", RequiredKeys::Nothing),
+        ("portrange 1-2", RequiredKeys::Nothing),
     ];
     for (text, expected) in rows {
-        assert_eq!(needed(text).expect(text), expected, "{text}");
+        assert_eq!(required_keys(text).expect(text), expected, "{text}");
     }
 }

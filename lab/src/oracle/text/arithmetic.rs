@@ -22,7 +22,7 @@ const NAMED: [&str; 8] = [
 
 impl Writer<'_> {
     pub(super) fn relation(&mut self) -> String {
-        if self.random.one_in(6) && !self.place.has_labels {
+        if self.random.one_in(6) && !self.headers.has_labels {
             return self.random.word(&NAMED).into();
         }
         if self.random.one_in(8) {
@@ -90,7 +90,7 @@ impl Writer<'_> {
     }
 
     fn load(&mut self, index: &str) -> String {
-        let protocol = if self.place.link == LinkType::Radiotap && self.random.one_in(4) {
+        let protocol = if self.headers.link == LinkType::Radiotap && self.random.one_in(4) {
             "radio"
         } else {
             self.random.word(&LOADS)

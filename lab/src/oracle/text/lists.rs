@@ -28,7 +28,7 @@ impl Writer<'_> {
             Entry::Protocol,
             Entry::Load,
         ];
-        if self.has_macs() && !self.place.has_labels {
+        if self.has_macs() && !self.headers.has_labels {
             kinds.push(Entry::Mac);
         }
         let kind = *self.random.pick(&kinds);

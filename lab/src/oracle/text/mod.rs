@@ -22,7 +22,7 @@ pub fn expression(random: &mut Random, link: LinkType, at: FilterTarget) -> Stri
 
 /// What the expression so far implies about the headers that the next term tests.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct Headers {
     link: LinkType,
     has_labels: bool,
     is_session: bool,
@@ -33,14 +33,14 @@ struct Place {
 struct Writer<'a> {
     random: &'a mut Random,
     at: FilterTarget,
-    place: Place,
+    headers: Headers,
     /// The protocols loaded by the current arithmetic expression.
     loaded: Vec<&'static str>,
 }
 
 impl<'a> Writer<'a> {
     fn new(random: &'a mut Random, link: LinkType, at: FilterTarget) -> Self {
-        let place = Place {
+        let headers = Headers {
             link,
             has_labels: false,
             is_session: false,
@@ -50,7 +50,7 @@ impl<'a> Writer<'a> {
         Self {
             random,
             at,
-            place,
+            headers,
             loaded: Vec::new(),
         }
     }
@@ -103,15 +103,15 @@ impl<'a> Writer<'a> {
 
     /// Whether terms on Ethernet addresses may follow.
     fn has_macs(&self) -> bool {
-        let link = self.place.link;
+        let link = self.headers.link;
         let is_fit = matches!(
             link,
             LinkType::Ethernet | LinkType::Wlan | LinkType::Radiotap
         );
-        is_fit && !self.place.is_session
+        is_fit && !self.headers.is_session
     }
 
     fn is_wlan(&self) -> bool {
-        matches!(self.place.link, LinkType::Wlan | LinkType::Radiotap)
+        matches!(self.headers.link, LinkType::Wlan | LinkType::Radiotap)
     }
 }

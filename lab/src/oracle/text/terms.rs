@@ -101,8 +101,9 @@ impl Writer<'_> {
 
     fn host(&mut self) -> String {
         let direction = self.direction();
-        if self.has_macs() && !self.place.has_labels && self.random.one_in(3) {
-            let direction = if self.is_wlan() && self.place.tunnels == 0 && self.random.one_in(2) {
+        if self.has_macs() && !self.headers.has_labels && self.random.one_in(3) {
+            let direction = if self.is_wlan() && self.headers.tunnels == 0 && self.random.one_in(2)
+            {
                 self.random
                     .word(&["addr1 ", "addr2 ", "addr3 ", "addr4 ", "ra ", "ta "])
             } else {
@@ -116,7 +117,7 @@ impl Writer<'_> {
             let address = pool::address6(self.random);
             return format!("{protocol}{direction}host {address}");
         }
-        let protocol = if self.place.has_labels {
+        let protocol = if self.headers.has_labels {
             self.random.word(&["", "ip "])
         } else {
             self.random.word(&["", "", "ip ", "arp ", "rarp "])
@@ -177,8 +178,8 @@ impl Writer<'_> {
     fn protocol(&mut self) -> String {
         let number = *self.random.pick(&pool::PROTOCOLS);
         let over = self.random.word(&["", "ip ", "ip6 "]);
-        if self.random.one_in(6) && !self.place.has_chain && self.place.tunnels == 0 {
-            self.place.has_chain = true;
+        if self.random.one_in(6) && !self.headers.has_chain && self.headers.tunnels == 0 {
+            self.headers.has_chain = true;
             return format!("{over}protochain {number}");
         }
         format!("{over}proto {number}")
@@ -196,7 +197,7 @@ impl Writer<'_> {
 
     fn group(&mut self) -> String {
         let mut words = vec!["ip multicast", "ip6 multicast", "ip broadcast"];
-        if self.has_macs() && !self.place.has_labels {
+        if self.has_macs() && !self.headers.has_labels {
             words.extend([
                 "broadcast",
                 "multicast",
@@ -208,7 +209,7 @@ impl Writer<'_> {
     }
 
     fn link_protocol(&mut self) -> String {
-        if self.place.has_labels {
+        if self.headers.has_labels {
             return self.random.word(&["ip", "ip6"]).into();
         }
         match self.random.below(3) {
@@ -220,7 +221,7 @@ impl Writer<'_> {
 
     /// Writes a term that only some link types support.
     fn link_term(&mut self) -> String {
-        if self.place.has_labels || self.place.is_session || self.place.tunnels > 0 {
+        if self.headers.has_labels || self.headers.is_session || self.headers.tunnels > 0 {
             return self.host();
         }
         if self.is_wlan() {
@@ -239,7 +240,7 @@ impl Writer<'_> {
                 _ => format!("dir {direction}"),
             };
         }
-        match self.place.link {
+        match self.headers.link {
             LinkType::Ethernet => self.random.word(&LLC).into(),
             LinkType::LinuxSll | LinkType::LinuxSll2 => {
                 self.random.word(&["inbound", "outbound"]).into()
@@ -250,7 +251,7 @@ impl Writer<'_> {
 
     /// Writes a term on ancillary data.
     fn beside(&mut self) -> String {
-        let has_index = self.place.link == LinkType::LinuxSll2 && self.place.tunnels == 0;
+        let has_index = self.headers.link == LinkType::LinuxSll2 && self.headers.tunnels == 0;
         if self.at == FilterTarget::File && !has_index {
             return self.port();
         }
@@ -266,19 +267,19 @@ impl Writer<'_> {
             0 => format!(" {}", pool::small(self.random)),
             _ => String::new(),
         };
-        let is_ethernet = self.place.link == LinkType::Ethernet && !self.place.is_session;
-        let can_nest = self.place.tunnels < 2 && !self.place.has_labels;
+        let is_ethernet = self.headers.link == LinkType::Ethernet && !self.headers.is_session;
+        let can_nest = self.headers.tunnels < 2 && !self.headers.has_labels;
         match self.random.below(6) {
-            0 | 1 if is_ethernet && !self.place.has_labels => format!("vlan{id}"),
+            0 | 1 if is_ethernet && !self.headers.has_labels => format!("vlan{id}"),
             2 if is_ethernet => {
-                self.place.has_labels = true;
+                self.headers.has_labels = true;
                 format!("mpls{id}")
             }
-            3 if is_ethernet && !self.place.has_labels => {
+            3 if is_ethernet && !self.headers.has_labels => {
                 if self.random.one_in(4) {
                     return "pppoed".into();
                 }
-                self.place.is_session = true;
+                self.headers.is_session = true;
                 format!("pppoes{id}")
             }
             4 if can_nest => {
@@ -294,8 +295,8 @@ impl Writer<'_> {
     }
 
     fn enter(&mut self) {
-        self.place.link = LinkType::Ethernet;
-        self.place.is_session = false;
-        self.place.tunnels += 1;
+        self.headers.link = LinkType::Ethernet;
+        self.headers.is_session = false;
+        self.headers.tunnels += 1;
     }
 }

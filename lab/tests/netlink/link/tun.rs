@@ -99,7 +99,7 @@ fn the_rest_of_the_link_is_set_with_it() {
 }
 
 #[test]
-fn a_refused_one_is_not_there() {
+fn a_rejected_tun_device_is_not_created() {
     let host = Host::new("host");
     let mut netlink = host.netlink();
     let taken = tun("lo", Tun::new().mode(TunMode::Tun));

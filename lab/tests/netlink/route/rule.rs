@@ -10,7 +10,7 @@ use rustix::io::Errno;
 use tapline_lab::Host;
 
 #[test]
-fn a_removal_leaves_open_what_is_not_said() {
+fn a_removal_needs_only_the_fields_that_identify_a_rule() {
     let host = Host::new("host");
     let mut netlink = host.netlink();
     let rule = Rule::new().src(parse("10.0.0.0/8")).fwmark(1);

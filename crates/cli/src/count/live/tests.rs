@@ -46,7 +46,7 @@ fn busy() -> Table {
 }
 
 #[test]
-fn a_table_shows_what_there_is_room_for() {
+fn a_table_shows_as_many_rows_as_fit() {
     let mut busy = busy();
     assert_eq!(
         drawn(&mut busy, 79, 24),

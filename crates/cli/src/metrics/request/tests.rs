@@ -129,9 +129,9 @@ fn an_answer_says_how_long_it_is() {
         (
             Request::OtherMethod,
             "405",
-            "the counters can be read, with GET\n",
+            "only GET and HEAD are supported\n",
         ),
-        (Request::Garbage, "400", "this is no request of HTTP/1\n"),
+        (Request::Garbage, "400", "this is not an HTTP/1 request\n"),
     ];
     for (request, status, expected) in all {
         let answer = answer(request, || Some("# EOF\n".into()));

@@ -75,7 +75,7 @@ fn object(words: &[String]) -> Result<NetObject, Failure> {
     let word = words.first().map_or("", String::as_str);
     NetObject::named(word).ok_or_else(|| {
         let words = NetObject::names(|_| true);
-        let line = format!("{word:?} is no object to configure (use {words})");
+        let line = format!("{word:?} is not an object to configure (use {words})");
         Failure::new(Exit::Usage, line)
     })
 }

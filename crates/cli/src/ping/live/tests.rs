@@ -93,7 +93,7 @@ fn three() -> (Prober, Table) {
 }
 
 #[test]
-fn a_table_has_what_there_is_room_for() {
+fn a_table_has_as_many_rows_as_fit() {
     let (prober, mut table) = three();
     assert_eq!(
         drawn(&mut table, &prober, 90, 24),

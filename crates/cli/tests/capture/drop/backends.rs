@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use lab::held::Objects;
+use lab::resources::Objects;
 use lab::wait;
 use rustix::process::Signal;
 use serde_json::json;
@@ -73,7 +73,7 @@ fn a_missing_privilege_for_the_fast_way_is_reported() {
 
 /// The reader is stopped while ten times as many packets come as its memory holds.
 #[test]
-fn a_loss_is_reported_with_what_the_reader_was_given() {
+fn losses_of_a_stopped_reader_are_reported() {
     let scene = Scene::new();
     let running = scene.capture_text(&format!("{SHORT} --buffer 64k -w lost.pcapng"));
     running.signal(Signal::STOP);

@@ -84,7 +84,7 @@ fn another_program_is_left_in_its_place() {
 }
 
 #[test]
-fn a_queue_that_another_has_is_said_to_be_taken_and_by_which_program() {
+fn a_queue_in_use_is_reported_with_the_program_that_uses_it() {
     let scene = Scene::new();
     let drop_mode = "capture -i right0 --mode drop";
     let index = scene.right.interface().index.0;

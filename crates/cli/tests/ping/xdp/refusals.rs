@@ -33,7 +33,7 @@ fn an_uplink_takes_a_high_rate_with_consent_only() {
     let ended = ping(&scene, fast);
     assert_eq!(
         ended.refusal(2),
-        "interface left0 carries a default route or one nearly as wide, and the rate is above 10 000 per second; give \
+        "interface left0 is an uplink, with a route wider than 10.0.0.0/8 or fc00::/7, and the rate is above 10 000 per second; give \
          --yes-on-uplink to ping on it"
     );
     let ended = ping(&scene, &format!("--yes-on-uplink {fast}"));
@@ -126,7 +126,7 @@ fn the_capabilities_of_the_way_are_named() {
 
 /// Without an interval and a rate, a run is as fast as it can be.
 #[test]
-fn a_rate_beyond_sockets_is_said() {
+fn a_rate_above_that_of_sockets_is_reported() {
     let scene = Scene::new();
     let said = "--backend xdp sends more probes per second than sockets can";
     for (line, is_said) in [

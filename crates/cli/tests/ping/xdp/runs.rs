@@ -246,7 +246,11 @@ fn a_sweep_continues_from_its_state() {
     assert!(!state.exists());
     std::fs::write(&state, "{}").expect("a file");
     let refused = ping(&scene, &format!("{common} -q {targets}"));
-    assert!(refused.refusal(2).contains("this is no state of a sweep"));
+    assert!(
+        refused
+            .refusal(2)
+            .contains("this is not the state of a sweep")
+    );
     for line in [
         "--state x 10.1.0.2",
         "--backend xdp -c 2 -q --state x 10.1.0.2",

@@ -74,19 +74,19 @@ struct Expansion<'a> {
     values: &'a mut Values,
 }
 
-/// The successors for members and for other values.
-type Ways = (NodeId, NodeId);
+/// Successor nodes for members of the set and for other values.
+type SetBranches = (NodeId, NodeId);
 
 impl Expansion<'_> {
-    fn member(&mut self, words: &[ValueId], set: &Set, ways: Ways) -> NodeId {
+    fn member(&mut self, words: &[ValueId], set: &Set, branches: SetBranches) -> NodeId {
         match set {
-            Set::Ranges(ranges) => self.ranges(words[0], ranges, ways),
-            Set::Keys(_, keys) => self.keys(words, 0, keys, ways),
+            Set::Ranges(ranges) => self.ranges(words[0], ranges, branches),
+            Set::Keys(_, keys) => self.keys(words, 0, keys, branches),
         }
     }
 
     /// Finds the range of `value` by binary search, then by linear search.
-    fn ranges(&mut self, value: ValueId, ranges: &[(u32, u32)], (yes, no): Ways) -> NodeId {
+    fn ranges(&mut self, value: ValueId, ranges: &[(u32, u32)], (yes, no): SetBranches) -> NodeId {
         if ranges.len() > MAX_IN_A_ROW {
             let (low, high) = ranges.split_at(ranges.len() / 2);
             let last = low[low.len() - 1].1;
@@ -120,18 +120,18 @@ impl Expansion<'_> {
         words: &[ValueId],
         place: usize,
         keys: &[[u32; MAX_KEY_WORDS]],
-        ways: Ways,
+        branches: SetBranches,
     ) -> NodeId {
         let mut found = Vec::new();
         for alike in keys.chunk_by(|one, other| one[place] == other[place]) {
             let next = if place + 1 < words.len() {
-                self.keys(words, place + 1, alike, ways)
+                self.keys(words, place + 1, alike, branches)
             } else {
-                ways.0
+                branches.0
             };
             found.push((alike[0][place], next));
         }
-        self.choose(words[place], &found, ways.1)
+        self.choose(words[place], &found, branches.1)
     }
 
     fn choose(&mut self, value: ValueId, cases: &[(u32, NodeId)], no: NodeId) -> NodeId {
@@ -152,7 +152,7 @@ impl Expansion<'_> {
         comparison: Comparison,
         left: ValueId,
         constant: u32,
-        (yes, no): Ways,
+        (yes, no): SetBranches,
     ) -> NodeId {
         let right = self.values.constant(constant);
         let test = Test {

@@ -4,7 +4,7 @@ use crate::graph::condition::Condition;
 use crate::graph::values::Width;
 use crate::language::tree::Operator;
 use crate::lower::layers::limits::EXTENSION_HEADERS;
-use crate::lower::layers::wanted::Wanted;
+use crate::lower::layers::search_term::SearchTerm;
 use crate::lower::lowering::{FieldBase, KIND, Lowered, Lowering, POSITION};
 use crate::lower::ports::transport_numbers;
 use crate::lower::protocol_numbers::{
@@ -19,10 +19,14 @@ const FOUND: u32 = 0x200;
 impl Lowering<'_> {
     /// Passes the IP header at `POSITION` and its extension headers. Sets `KIND` to the protocol that follows, or to
     /// [`FOUND`]. Without anything `wanted`, only tunnels matter, and TCP ends the search.
-    pub(super) fn internet_headers(&mut self, wanted: &[Wanted]) -> Condition {
-        let over4: Vec<u32> = wanted.iter().filter_map(Wanted::ipv4_protocol).collect();
-        let over6: Vec<u32> = wanted.iter().filter_map(Wanted::next_header).collect();
-        let is_searched = |wanted: &Wanted| matches!(wanted, Wanted::Proto(..) | Wanted::Ports(..));
+    pub(super) fn internet_headers(&mut self, wanted: &[SearchTerm]) -> Condition {
+        let over4: Vec<u32> = wanted
+            .iter()
+            .filter_map(SearchTerm::ipv4_protocol)
+            .collect();
+        let over6: Vec<u32> = wanted.iter().filter_map(SearchTerm::next_header).collect();
+        let is_searched =
+            |wanted: &SearchTerm| matches!(wanted, SearchTerm::Proto(..) | SearchTerm::Ports(..));
         let passes_tcp = if wanted.iter().any(is_searched) {
             Condition::Constant(true)
         } else {
@@ -124,16 +128,16 @@ impl Lowering<'_> {
     }
 
     /// The transport header at `POSITION` has a port that is wanted, or it is a tunnel and `inside` holds.
-    pub(super) fn transport_layer(&mut self, wanted: &[Wanted], inside: Condition) -> Lowered {
+    pub(super) fn transport_layer(&mut self, wanted: &[SearchTerm], inside: Condition) -> Lowered {
         let mut terms = Vec::new();
         if wanted
             .iter()
-            .any(|wanted| matches!(wanted, Wanted::Proto(..)))
+            .any(|wanted| matches!(wanted, SearchTerm::Proto(..)))
         {
             terms.push(self.is_kind(FOUND));
         }
         for wanted in wanted {
-            if let Wanted::Ports(ranges, transport, direction) = wanted {
+            if let SearchTerm::Ports(ranges, transport, direction) = wanted {
                 let has_ports = self.is_kind_of(transport_numbers(*transport));
                 let found = self.ports_in(ranges, *direction, FieldBase::Position)?;
                 terms.push(Condition::all([has_ports, found]));

@@ -19,6 +19,6 @@ mod internet_headers;
 pub(super) mod limits;
 mod link_headers;
 mod search;
+pub(super) mod search_term;
 mod tunnel_headers;
 mod walk;
-pub(super) mod wanted;

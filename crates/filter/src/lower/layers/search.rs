@@ -4,14 +4,14 @@ use crate::error::{FilterError, FilterErrorReason};
 use crate::graph::condition::Condition;
 use crate::language::print::link_word;
 use crate::language::tree::{Expression, Kind, Layers, Protocol, Qualifiers, Term};
-use crate::lower::layers::wanted::Wanted;
+use crate::lower::layers::search_term::SearchTerm;
 use crate::lower::lowering::{Lowered, Lowering, located};
 use crate::lower::protocol_numbers::{ARP, IPV4, IPV6, RARP, internet_number, link_number};
 
 impl Lowering<'_> {
     /// A term with `any` or `inner`.
     pub(in crate::lower) fn layered(&mut self, term: &Term) -> Lowered {
-        let wanted = self.wanted(term)?;
+        let wanted = self.search_terms(term)?;
         self.search(term.layers(), &wanted)
     }
 
@@ -20,13 +20,13 @@ impl Lowering<'_> {
         &mut self,
         terms: &[Expression],
     ) -> Result<Condition, FilterError> {
-        let mut all: Vec<Wanted> = Vec::new();
+        let mut all: Vec<SearchTerm> = Vec::new();
         let mut result = Ok(Condition::Constant(false));
         for (at, expression) in terms.iter().enumerate() {
             let Expression::Term(span, term) = expression else {
                 continue;
             };
-            let wanted = self.wanted(term);
+            let wanted = self.search_terms(term);
             for wanted in wanted.map_err(|reason| located(span, reason))? {
                 if !all.iter_mut().any(|other| other.take(&wanted)) {
                     all.push(wanted);
@@ -41,7 +41,7 @@ impl Lowering<'_> {
     }
 
     /// What the term searches for: it is lowered like the plain term, up to the point where that would test a packet.
-    fn wanted(&mut self, term: &Term) -> Result<Vec<Wanted>, FilterErrorReason> {
+    fn search_terms(&mut self, term: &Term) -> Result<Vec<SearchTerm>, FilterErrorReason> {
         self.searches = Some(Vec::new());
         let result = match term {
             Term::Match(qualifiers, id) => self
@@ -86,13 +86,13 @@ impl Lowering<'_> {
     fn layered_protocol(&mut self, layers: Layers, protocol: Protocol) -> Lowered {
         self.check_protocol(layers, protocol)?;
         match link_number(protocol) {
-            Some(number) => Ok(self.search_for(Wanted::Link(number))),
+            Some(number) => Ok(self.search_for(SearchTerm::Link(number))),
             None => self.abbreviation(protocol),
         }
     }
 
     /// Adds to what the current term searches for.
-    pub(in crate::lower) fn search_for(&mut self, wanted: Wanted) -> Condition {
+    pub(in crate::lower) fn search_for(&mut self, wanted: SearchTerm) -> Condition {
         self.searches.get_or_insert_default().push(wanted);
         Condition::Constant(false)
     }

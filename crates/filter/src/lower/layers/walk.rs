@@ -6,7 +6,7 @@ use crate::language::tree::{Layers, Operator, Protocol};
 use crate::link_type::LinkType;
 use crate::lower::frame::{Frame, Offset};
 use crate::lower::layers::limits::TUNNELS;
-use crate::lower::layers::wanted::Wanted;
+use crate::lower::layers::search_term::SearchTerm;
 use crate::lower::lowering::{FieldBase, KIND, Lowered, Lowering, POSITION};
 use crate::lower::protocol_numbers::{
     AH, ARP, DESTINATION_OPTIONS, FRAGMENT, GRE, GTP_PORT, HOP_BY_HOP, IPV4, IPV4_IN_IP, IPV6,
@@ -29,7 +29,7 @@ const WALKED_OVER_IPV6: [u32; 8] = [
 
 impl Lowering<'_> {
     /// One of `layers` contains something that is `wanted`.
-    pub(super) fn search(&mut self, layers: Layers, wanted: &[Wanted]) -> Lowered {
+    pub(super) fn search(&mut self, layers: Layers, wanted: &[SearchTerm]) -> Lowered {
         self.reserve_layer_variables()?;
         let mut inside = Condition::Constant(false);
         for _ in 0..TUNNELS {
@@ -53,22 +53,22 @@ impl Lowering<'_> {
     }
 
     /// The term without `any`: it tests the outermost headers at fixed offsets.
-    fn plain(&mut self, wanted: &Wanted) -> Lowered {
+    fn plain(&mut self, wanted: &SearchTerm) -> Lowered {
         match wanted {
-            Wanted::Hosts(networks, protocol, direction) => {
+            SearchTerm::Hosts(networks, protocol, direction) => {
                 self.hosts(networks, *protocol, *direction, false)
             }
-            Wanted::Hosts6(networks, direction) => self.hosts6(networks, None, *direction),
-            Wanted::Ports(ranges, transport, direction) => {
+            SearchTerm::Hosts6(networks, direction) => self.hosts6(networks, None, *direction),
+            SearchTerm::Ports(ranges, transport, direction) => {
                 self.ports(ranges, *transport, *direction)
             }
-            Wanted::Proto(number, protocol) => self.proto(*number, *protocol),
-            Wanted::Link(number) => self.link_protocol(*number),
+            SearchTerm::Proto(number, protocol) => self.proto(*number, *protocol),
+            SearchTerm::Link(number) => self.link_protocol(*number),
         }
     }
 
     /// The packet has headers that the plain term does not pass, and something is found behind them.
-    fn behind_plain(&mut self, wanted: &[Wanted], inside: &Condition) -> Lowered {
+    fn behind_plain(&mut self, wanted: &[SearchTerm], inside: &Condition) -> Lowered {
         let walk = self.internet_layer(wanted, inside.clone())?;
         let start = Condition::Let(POSITION, self.network_offset()?);
         let mut over_ip = |number| {
@@ -121,20 +121,21 @@ impl Lowering<'_> {
     }
 
     /// The layer that starts with a link header of kind `KIND`, and those inside it.
-    fn after_link_headers(&mut self, wanted: &[Wanted], inside: Condition) -> Lowered {
+    fn after_link_headers(&mut self, wanted: &[SearchTerm], inside: Condition) -> Lowered {
         let headers = self.link_headers();
         let internet = self.internet_layer(wanted, inside)?;
         Ok(Condition::all([headers, internet]))
     }
 
     /// The IP header and what follows it.
-    fn internet_layer(&mut self, wanted: &[Wanted], inside: Condition) -> Lowered {
+    fn internet_layer(&mut self, wanted: &[SearchTerm], inside: Condition) -> Lowered {
         let mut terms = Vec::new();
         for wanted in wanted {
             terms.push(self.in_internet_header(wanted)?);
         }
-        let is_deeper =
-            |wanted: &Wanted| matches!(wanted, Wanted::Ports(..)) || wanted.next_header().is_some();
+        let is_deeper = |wanted: &SearchTerm| {
+            matches!(wanted, SearchTerm::Ports(..)) || wanted.next_header().is_some()
+        };
         if wanted.iter().any(is_deeper) || inside != Condition::Constant(false) {
             let headers = self.internet_headers(wanted);
             let transport = self.transport_layer(wanted, inside)?;
@@ -144,10 +145,10 @@ impl Lowering<'_> {
     }
 
     /// What the header at `POSITION`, of kind `KIND`, says itself.
-    fn in_internet_header(&mut self, wanted: &Wanted) -> Lowered {
+    fn in_internet_header(&mut self, wanted: &SearchTerm) -> Lowered {
         let is_ip = self.is_kind(IPV4);
         Ok(match wanted {
-            Wanted::Hosts(networks, protocol, direction) => {
+            SearchTerm::Hosts(networks, protocol, direction) => {
                 let mut parts = Vec::new();
                 let kinds: &[u32] = match protocol {
                     Some(Protocol::Ip) => &[],
@@ -170,22 +171,22 @@ impl Lowering<'_> {
                 }
                 Condition::any(parts)
             }
-            Wanted::Hosts6(networks, direction) => {
+            SearchTerm::Hosts6(networks, direction) => {
                 let is_ip6 = self.is_kind(IPV6);
                 let outer = std::mem::replace(&mut self.frame, ipv6_at_position());
                 let found = self.hosts6(networks, None, *direction);
                 self.frame = outer;
                 Condition::all([is_ip6, found?])
             }
-            Wanted::Proto(..) => match wanted.ipv4_protocol() {
+            SearchTerm::Proto(..) => match wanted.ipv4_protocol() {
                 Some(number) => {
                     let protocol = self.position_field(Width::Byte, 9);
                     Condition::all([is_ip, self.values.equal(protocol, number)])
                 }
                 None => Condition::Constant(false),
             },
-            Wanted::Link(number) => self.is_kind(*number),
-            Wanted::Ports(..) => Condition::Constant(false),
+            SearchTerm::Link(number) => self.is_kind(*number),
+            SearchTerm::Ports(..) => Condition::Constant(false),
         })
     }
 

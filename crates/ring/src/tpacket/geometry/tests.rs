@@ -298,7 +298,7 @@ fn a_block_is_a_batch_if_the_ring_has_enough_of_them() {
 }
 
 #[test]
-fn a_block_is_no_batch_if_batches_or_the_ring_are_small_or_rings_are_merged() {
+fn blocks_are_smaller_than_a_batch_if_batches_or_the_ring_are_small_or_rings_are_merged() {
     let usual = |change: fn(&mut RingOptions)| {
         let mut options = RingOptions {
             version: Some(TpacketVersion::V3),

@@ -127,19 +127,19 @@ pub struct FilterHistory {
     /// Counters of those before.
     ended: FilterCounters,
     /// Refused packets that count elsewhere: those before counting began here.
-    before: Refused,
+    before: RefusedCounts,
     /// Refused packets when counting ended here.
-    until: Option<Refused>,
+    until: Option<RefusedCounts>,
 }
 
 /// The counters of refused packets.
 #[derive(Clone, Copy, Debug)]
-struct Refused {
+struct RefusedCounts {
     refused: Option<u64>,
     sampled_out: Option<u64>,
 }
 
-impl Refused {
+impl RefusedCounts {
     const NONE: Self = Self {
         refused: Some(0),
         sampled_out: Some(0),
@@ -159,19 +159,19 @@ impl FilterHistory {
             current,
             previous: None,
             ended: FilterCounters::NOTHING,
-            before: Refused::NONE,
+            before: RefusedCounts::NONE,
             until: None,
         }
     }
 
     /// Refused packets count here from now on.
     pub fn begin_counting(&mut self) {
-        self.before = Refused::of(&self.all());
+        self.before = RefusedCounts::of(&self.all());
     }
 
     /// Refused packets do not count here any more.
     pub fn end_counting(&mut self) {
-        self.until = Some(Refused::of(&self.counters()));
+        self.until = Some(RefusedCounts::of(&self.counters()));
     }
 
     /// What the filters have counted, including refused packets that count elsewhere.
@@ -195,7 +195,7 @@ impl FilterHistory {
 impl KernelFilter for FilterHistory {
     fn counters(&self) -> FilterCounters {
         let all = self.all();
-        let Refused {
+        let RefusedCounts {
             refused,
             sampled_out,
         } = self.until.unwrap_or_else(|| {
@@ -204,7 +204,7 @@ impl KernelFilter for FilterHistory {
                 sampled_out: self.before.sampled_out,
                 ..FilterCounters::NOTHING
             });
-            Refused::of(&counted)
+            RefusedCounts::of(&counted)
         });
         FilterCounters {
             refused,

@@ -38,12 +38,12 @@ pub struct HotplugChanges {
 pub struct ChangedMember {
     controller: SharedController,
     pending: Arc<PendingChanges>,
-    place: Place,
+    interface: MemberInterface,
 }
 
-/// Where the interface of a member is.
+/// The interface of a member, and its namespace.
 #[derive(Clone)]
-struct Place {
+struct MemberInterface {
     /// Its name among those of all namespaces.
     name: String,
     index: IfIndex,
@@ -72,8 +72,8 @@ impl InterfaceOpener for SameInterface {
     }
 }
 
-impl Place {
-    /// Does `work` in the namespace of the interface.
+impl MemberInterface {
+    /// Runs `work` in the namespace of the interface.
     fn run<T: Send>(&self, work: impl FnOnce() -> T + Send) -> Result<T, NamespaceError> {
         match &self.namespace {
             Some(namespace) => namespace.run(work),
@@ -111,7 +111,7 @@ impl ChangedMember {
         Some(Self {
             controller: engine.share_control(Box::new(opener)),
             pending: engine.pending(),
-            place: Place {
+            interface: MemberInterface {
                 name: name.to_owned(),
                 index: IfIndex(link.index),
                 namespace: engine.options.namespace.clone(),
@@ -160,7 +160,7 @@ impl HotplugChanges {
     /// The number of the member that is named `name`.
     pub fn named(&self, name: &str) -> Option<u32> {
         let mut members = self.members.iter();
-        let found = members.find(|(_, member)| member.place.name == name);
+        let found = members.find(|(_, member)| member.interface.name == name);
         found.map(|(&number, _)| number)
     }
 
@@ -189,7 +189,7 @@ impl HotplugChanges {
             if let Some(controller) = member.controller.borrow() {
                 let mode = controller.mode();
                 member.controller.give_back(controller);
-                modes.push((member.place.name.clone(), mode));
+                modes.push((member.interface.name.clone(), mode));
             }
         }
         self.now.settings(&self.began, modes)
@@ -203,7 +203,8 @@ impl HotplugChanges {
             let link = name.to_owned();
             return Err(ChangeError::NotCaptured { link });
         }
-        let is_meant = |member: &&ChangedMember| name.is_none_or(|name| member.place.name == name);
+        let is_meant =
+            |member: &&ChangedMember| name.is_none_or(|name| member.interface.name == name);
         for member in self.members.values().filter(is_meant) {
             let Some(mut controller) = member.controller.borrow() else {
                 continue;
@@ -211,7 +212,7 @@ impl HotplugChanges {
             let changed = match member.pending.begin_change() {
                 Some(_held) => {
                     controller.set_options(self.now.clone());
-                    member.place.run(|| controller.set_mode(None, mode))
+                    member.interface.run(|| controller.set_mode(None, mode))
                 }
                 // It closes its rings.
                 None => Ok(Ok(())),
@@ -219,9 +220,9 @@ impl HotplugChanges {
             member.controller.give_back(controller);
             let changed = changed.unwrap_or_else(|error| Err(CaptureError::from(error).into()));
             if let Err(error) = changed
-                && !member.place.is_gone()
+                && !member.interface.is_gone()
             {
-                return Err(member.place.located(error));
+                return Err(member.interface.located(error));
             }
         }
         if name.is_none() {
@@ -267,12 +268,12 @@ fn set_all(
 ) -> Result<(), ChangeError> {
     let mut prepared = Vec::with_capacity(members.len());
     for (member, controller) in members {
-        let place = &member.place;
-        let ready = place.run(|| controller.prepare(change, options.clone()));
+        let interface = &member.interface;
+        let ready = interface.run(|| controller.prepare(change, options.clone()));
         match ready.unwrap_or_else(|error| Err(CaptureError::from(error).into())) {
             Ok(ready) => prepared.push((*member, ready)),
-            Err(_) if place.is_gone() => {}
-            Err(error) => return Err(place.located(error)),
+            Err(_) if interface.is_gone() => {}
+            Err(error) => return Err(interface.located(error)),
         }
     }
     for (member, ready) in prepared {
@@ -281,7 +282,9 @@ fn set_all(
             continue;
         };
         match ready.take_over() {
-            Err(error) if !member.place.is_gone() => return Err(member.place.located(error)),
+            Err(error) if !member.interface.is_gone() => {
+                return Err(member.interface.located(error));
+            }
             _ => {}
         }
     }

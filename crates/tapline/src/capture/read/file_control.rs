@@ -19,10 +19,10 @@ const ANSWER_TIME: Duration = Duration::from_secs(10);
 #[non_exhaustive]
 pub enum FileControlError {
     /// The options of the file have no rotation.
-    #[error("the file has no rotation, which names the next one")]
+    #[error("the file does not rotate, so there is no next file")]
     NoRotation,
     /// Too many requests wait for the reader.
-    #[error("{WAITING_MAX} requests to the file are waiting")]
+    #[error("{WAITING_MAX} requests to the file are pending already")]
     Busy,
     /// The reader has not come to the request within ten seconds, e.g. because the disk holds it up. It will.
     #[error(

@@ -136,7 +136,7 @@ fn what_a_killed_capture_left_is_restored_by_the_next_and_on_request() {
 
 /// The CPUs of interrupts that the next capture does not pin are restored when it begins.
 #[test]
-fn a_capture_restores_what_another_one_left_before_it_pins() {
+fn interrupts_of_an_earlier_capture_are_restored_before_new_ones_are_pinned() {
     let (_folder, paths) = host();
     pinned(&paths).records.clear();
     assert_eq!(affinities(&paths), PINNED);

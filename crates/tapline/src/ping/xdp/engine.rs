@@ -22,7 +22,7 @@ use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
 
-use self::rate::{Idle, RateMeter};
+use self::rate::{IdleReason, RateMeter};
 use super::af_xdp::FrameSender;
 use super::counters::Counters;
 use super::hop_update::{HopUpdate, REFRESH_NS, set_targets};
@@ -436,15 +436,15 @@ impl XdpEngine {
         let until_ns = until_ns.min(final_ns).min(end_ns).min(upkeep_ns);
         let now_ns = self.now_ns();
         let idle = if self.link.outage.lacks_gateway() {
-            Idle::Neighbours
+            IdleReason::Neighbours
         } else if self.link.outage.is_held() {
-            Idle::Interface
+            IdleReason::Interface
         } else if self.has_full_queue() {
-            Idle::Neighbours
+            IdleReason::Neighbours
         } else if self.prober.has_full_flight() {
-            Idle::Flight
+            IdleReason::Flight
         } else {
-            Idle::Schedule
+            IdleReason::Schedule
         };
         self.rate.leave(now_ns, idle);
         Ok(Some(until_ns.min(self.next_count_ns(now_ns))))

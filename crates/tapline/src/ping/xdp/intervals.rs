@@ -1,7 +1,7 @@
 //! The routes of many targets: addresses between two ends of routes share a lookup.
 //!
-//! Without a route that ends between them, the kernel finds the same one for both. IPv6 selects the source by the destination
-//! too, so where this may make a difference begins another interval. So the memory for routes does not depend on the number of
+//! If no route ends between two addresses, the kernel finds the same route for both. IPv6 also selects the source by the destination,
+//! so another interval begins where the source may differ. So the memory for routes does not depend on the number of
 //! targets.
 
 use std::collections::HashMap;
@@ -10,10 +10,10 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use netlink::{Family, IfIndex, Netlink, NetlinkError, Prefix, Route, Rule};
 
 use super::route_kind::RouteKind;
-use super::source_ends::source_ends;
+use super::source_prefixes::source_prefixes;
 
-/// Ends of routes that may be added before all are read anew, in addition to as many as there were: those of routes that are
-/// gone stay until then.
+/// Maximum number of ends of routes that are added, beyond doubling them, before all are read again: ends of deleted routes
+/// stay until then.
 const MAX_ADDED: usize = 65_536;
 
 /// Addresses between two ends of routes.
@@ -59,7 +59,7 @@ impl Intervals {
             new.firsts.extend(ends(destination(route)));
             new.has_divided |= may_be_divided(route);
         })?;
-        let others = ends_of_others(netlink, link)?;
+        let others = ends_of_rules_and_sources(netlink, link)?;
         new.firsts.extend(others.into_iter().flat_map(ends));
         new.firsts.sort_unstable();
         new.firsts.dedup();
@@ -82,7 +82,7 @@ impl Intervals {
 
     /// Forgets all lookups, after rules, nexthops, addresses or interfaces have changed.
     pub fn forget_all(&mut self, netlink: &mut Netlink, link: IfIndex) -> Result<(), NetlinkError> {
-        self.add_ends(&ends_of_others(netlink, link)?);
+        self.add_ends(&ends_of_rules_and_sources(netlink, link)?);
         self.kinds.clear();
         Ok(())
     }
@@ -137,15 +137,18 @@ impl Intervals {
     }
 }
 
-/// What begins an interval besides routes: destinations of rules, and the prefixes that select a source.
-fn ends_of_others(netlink: &mut Netlink, link: IfIndex) -> Result<Vec<Prefix>, NetlinkError> {
+/// Prefixes at whose ends intervals begin besides those of routes: destinations of rules, and prefixes that select a source.
+fn ends_of_rules_and_sources(
+    netlink: &mut Netlink,
+    link: IfIndex,
+) -> Result<Vec<Prefix>, NetlinkError> {
     let mut found = Vec::new();
     match netlink.each(&Rule::new(), |rule| found.extend(rule.dst)) {
         // A kernel without rules.
         Err(error) if error.errno() == Some(libc::EOPNOTSUPP) => {}
         rules => drop(rules?),
     }
-    found.extend(source_ends(&netlink.addresses()?.items, link));
+    found.extend(source_prefixes(&netlink.addresses()?.items, link));
     Ok(found)
 }
 

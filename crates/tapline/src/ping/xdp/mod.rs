@@ -14,7 +14,7 @@ mod requests;
 mod route_kind;
 mod routes;
 mod setup;
-mod source_ends;
+mod source_prefixes;
 mod waiting_probes;
 
 pub(super) use engine::XdpEngine;

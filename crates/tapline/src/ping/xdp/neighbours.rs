@@ -71,9 +71,9 @@ struct Request {
     turns: u8,
 }
 
-/// A neighbour that the kernel is looking for.
+/// A neighbour that the kernel is resolving.
 #[derive(Clone, Copy, Debug)]
-struct Asked {
+struct PendingLookup {
     at_ns: u64,
     /// Whether its entry was made here, and is deleted when the answer is known.
     is_deleted: bool,
@@ -97,7 +97,7 @@ pub(super) struct Neighbours {
     known: HashMap<IpAddr, NeighbourUpdate>,
     /// Neighbours that were known when they were requested.
     ready: Vec<Request>,
-    asked: HashMap<IpAddr, Asked>,
+    asked: HashMap<IpAddr, PendingLookup>,
     /// When each of them was asked for, in order; also of some that are known by now.
     order: VecDeque<(u64, IpAddr)>,
     /// The same of those whose turn may end.
@@ -516,7 +516,7 @@ impl Neighbours {
         }
         self.full_ns = self.full_ns.max(now_ns) + self.each_ns;
         self.order.push_back((now_ns, address));
-        let asked = Asked {
+        let asked = PendingLookup {
             at_ns: now_ns,
             is_deleted: is_new && !is_kept,
             turns: asked_for.turns,

@@ -9,11 +9,11 @@ use super::addresses::Addresses;
 /// MPLS labels in front of a packet that are followed.
 const LABELS_MAX: usize = 16;
 
-/// The offset at which the rest of a packet is cut off.
-pub(super) struct Cut(pub usize);
+/// The packet is truncated at this offset.
+pub(super) struct CutAt(pub usize);
 
-/// The end of the headers that stay; `Err` if the next one is unknown or truncated.
-pub(super) type Kept = Result<usize, Cut>;
+/// Offset of the end of the known headers; `Err` if the next one is unknown or truncated.
+pub(super) type HeaderEnd = Result<usize, CutAt>;
 
 /// A packet whose headers are anonymized one after another.
 pub(super) struct Headers<'a> {
@@ -45,11 +45,11 @@ impl<'a> Headers<'a> {
     pub(super) fn link(mut self, link_type: u16) -> usize {
         let end = self.bytes.len();
         match self.walk_link(link_type, end) {
-            Ok(kept) | Err(Cut(kept)) => kept.min(end),
+            Ok(kept) | Err(CutAt(kept)) => kept.min(end),
         }
     }
 
-    fn walk_link(&mut self, link_type: u16, end: usize) -> Kept {
+    fn walk_link(&mut self, link_type: u16, end: usize) -> HeaderEnd {
         match link_type {
             link_type::ETHERNET => self.ethernet(0, end),
             link_type::LINUX_SLL => {
@@ -80,7 +80,7 @@ impl<'a> Headers<'a> {
                 self.ppp(0, end)
             }
             link_type::PPP_WITH_DIRECTION => self.ppp(1, end),
-            _ => Err(Cut(0)),
+            _ => Err(CutAt(0)),
         }
     }
 
@@ -97,25 +97,25 @@ impl<'a> Headers<'a> {
         self.bytes[at + used..at + 8].fill(0);
     }
 
-    pub(super) fn ethernet(&mut self, at: usize, end: usize) -> Kept {
+    pub(super) fn ethernet(&mut self, at: usize, end: usize) -> HeaderEnd {
         self.need(at, 14, end)?;
         self.mac(at);
         self.mac(at + 6);
         self.ethertype(at + 14, self.number(at + 12), end)
     }
 
-    fn ppp(&mut self, at: usize, end: usize) -> Kept {
-        let (header, _) = Ppp::split(&self.bytes[at.min(end)..end], at).map_err(|_| Cut(at))?;
+    fn ppp(&mut self, at: usize, end: usize) -> HeaderEnd {
+        let (header, _) = Ppp::split(&self.bytes[at.min(end)..end], at).map_err(|_| CutAt(at))?;
         let next = at + header.len();
         match header.protocol() {
             Ppp::IPV4 | Ppp::IPV6 => self.ip(next, end),
             Ppp::MPLS | Ppp::MPLS_MULTICAST => self.mpls(next, end),
-            _ => Err(Cut(next)),
+            _ => Err(CutAt(next)),
         }
     }
 
     /// What follows a header with an `EtherType`.
-    pub(super) fn ethertype(&mut self, mut at: usize, mut ethertype: u16, end: usize) -> Kept {
+    pub(super) fn ethertype(&mut self, mut at: usize, mut ethertype: u16, end: usize) -> HeaderEnd {
         for _ in 0..wire::dissect::MAX_VLANS {
             if !ethertype::is_vlan(ethertype) {
                 break;
@@ -132,11 +132,11 @@ impl<'a> Headers<'a> {
                 self.need(at, 6, end)?;
                 self.ppp(at + 6, end)
             }
-            _ => Err(Cut(at)),
+            _ => Err(CutAt(at)),
         }
     }
 
-    fn mpls(&mut self, mut at: usize, end: usize) -> Kept {
+    fn mpls(&mut self, mut at: usize, end: usize) -> HeaderEnd {
         for _ in 0..LABELS_MAX {
             self.need(at, 4, end)?;
             at += 4;
@@ -145,14 +145,14 @@ impl<'a> Headers<'a> {
                 return self.ip(at, end);
             }
         }
-        Err(Cut(at))
+        Err(CutAt(at))
     }
 
-    fn arp(&mut self, at: usize, end: usize) -> Kept {
+    fn arp(&mut self, at: usize, end: usize) -> HeaderEnd {
         // IPv4 addresses for MAC addresses of 6 bytes.
         self.need(at, 28, end)?;
         if self.bytes[at + 2..at + 6] != [0x08, 0x00, 6, 4] {
-            return Err(Cut(at));
+            return Err(CutAt(at));
         }
         self.mac(at + 8);
         self.ipv4_address(at + 14);
@@ -162,11 +162,11 @@ impl<'a> Headers<'a> {
     }
 
     /// Checks that `length` bytes are there at `at`; otherwise the packet is cut there.
-    pub(super) fn need(&self, at: usize, length: usize, end: usize) -> Result<(), Cut> {
+    pub(super) fn need(&self, at: usize, length: usize, end: usize) -> Result<(), CutAt> {
         if at + length <= end.min(self.bytes.len()) {
             Ok(())
         } else {
-            Err(Cut(at))
+            Err(CutAt(at))
         }
     }
 

@@ -4,7 +4,7 @@ use wire::Ipv6;
 use wire::checksum::Change;
 use wire::protocol::{ethertype, ip};
 
-use super::headers::{Cut, Headers, Kept};
+use super::headers::{CutAt, HeaderEnd, Headers};
 
 /// Packets within packets that are followed: tunnels and quotations.
 const DEPTH_MAX: u32 = 8;
@@ -28,25 +28,25 @@ const SCTP: u8 = 132;
 
 impl Headers<'_> {
     /// An IP packet of the version that its first bits tell.
-    pub(super) fn ip(&mut self, at: usize, end: usize) -> Kept {
+    pub(super) fn ip(&mut self, at: usize, end: usize) -> HeaderEnd {
         self.need(at, 1, end)?;
         self.depth += 1;
         if self.depth > DEPTH_MAX {
-            return Err(Cut(at));
+            return Err(CutAt(at));
         }
         match self.bytes[at] >> 4 {
             4 => self.ipv4(at, end),
             6 => self.ipv6(at, end),
-            _ => Err(Cut(at)),
+            _ => Err(CutAt(at)),
         }
     }
 
-    fn ipv4(&mut self, at: usize, end: usize) -> Kept {
+    fn ipv4(&mut self, at: usize, end: usize) -> HeaderEnd {
         self.need(at, 20, end)?;
         let header_len = usize::from(self.bytes[at] & 15) * 4;
         let total: usize = self.number(at + 2).into();
         if header_len < 20 || total != 0 && total < header_len {
-            return Err(Cut(at));
+            return Err(CutAt(at));
         }
         // Segmentation offload leaves a length of 0.
         let end = match total {
@@ -58,7 +58,7 @@ impl Headers<'_> {
         let pseudo = self.changed(at + 12, 8);
         let options = self.ipv4_options(at + 20, (at + header_len).min(end));
         let kept = match options {
-            Ok(kept) | Err(Cut(kept)) => kept,
+            Ok(kept) | Err(CutAt(kept)) => kept,
         };
         self.correct(at + 10, at, kept, Change::new());
         options?;
@@ -67,12 +67,12 @@ impl Headers<'_> {
         let protocol = self.bytes[at + 9];
         let at = at + header_len;
         if place & 0x1fff != 0 {
-            return Err(Cut(at));
+            return Err(CutAt(at));
         }
         self.transport(protocol, ip::ICMPV4, at, end, pseudo)
     }
 
-    fn ipv4_options(&mut self, mut at: usize, end: usize) -> Kept {
+    fn ipv4_options(&mut self, mut at: usize, end: usize) -> HeaderEnd {
         use ipv4_option as option;
         while at < end {
             let kind = self.bytes[at];
@@ -95,11 +95,11 @@ impl Headers<'_> {
                 (option::RECORD_ROUTE | option::LOOSE_ROUTE | option::STRICT_ROUTE, ..) => (3, 4),
                 (option::TIME_STAMPS, _, 0) | (option::ROUTER_ALERT, 4, _) => (length, 4),
                 (option::TIME_STAMPS, _, 1 | 3) => (4, 8),
-                _ => return Err(Cut(at)),
+                _ => return Err(CutAt(at)),
             };
             for place in (first..length).step_by(step) {
                 if place + 4 > length {
-                    return Err(Cut(at + place));
+                    return Err(CutAt(at + place));
                 }
                 self.ipv4_address(at + place);
             }
@@ -108,7 +108,7 @@ impl Headers<'_> {
         Ok(end)
     }
 
-    fn ipv6(&mut self, at: usize, end: usize) -> Kept {
+    fn ipv6(&mut self, at: usize, end: usize) -> HeaderEnd {
         self.need(at, Ipv6::LEN, end)?;
         let payload: usize = self.number(at + 4).into();
         // A jumbogram has length 0.
@@ -133,7 +133,7 @@ impl Headers<'_> {
                     let length = self.extension(at, end)?;
                     let addresses = match self.bytes[at + 2] {
                         0 | 2 | 4 => (length - 8) / 16,
-                        _ => return Err(Cut(at)),
+                        _ => return Err(CutAt(at)),
                     };
                     let is_segment = self.bytes[at + 2] == 4;
                     // What follows the segments are further options.
@@ -146,7 +146,7 @@ impl Headers<'_> {
                         self.ipv6_address(at + 8 + 16 * place);
                     }
                     if 8 + 16 * listed != length {
-                        return Err(Cut(at + 8 + 16 * listed));
+                        return Err(CutAt(at + 8 + 16 * listed));
                     }
                     // Checksums cover the final destination.
                     if self.bytes[at + 3] != 0 && listed > 0 {
@@ -160,17 +160,17 @@ impl Headers<'_> {
                     let place = self.number(at + 2);
                     (protocol, at) = (self.bytes[at], at + 8);
                     if place & !7 != 0 {
-                        return Err(Cut(at));
+                        return Err(CutAt(at));
                     }
                 }
                 _ => return self.transport(protocol, ip::ICMPV6, at, end, pseudo),
             }
         }
-        Err(Cut(at))
+        Err(CutAt(at))
     }
 
     /// The length of an extension header, which is there as a whole.
-    fn extension(&self, at: usize, end: usize) -> Result<usize, Cut> {
+    fn extension(&self, at: usize, end: usize) -> Result<usize, CutAt> {
         self.need(at, 8, end)?;
         let length = (usize::from(self.bytes[at + 1]) + 1) * 8;
         self.need(at, length, end)?;
@@ -178,7 +178,7 @@ impl Headers<'_> {
     }
 
     /// Options without addresses: padding, router alert, tunnel limit, length of a jumbogram. Others are cut off.
-    fn ipv6_options(&mut self, mut at: usize, end: usize) -> Kept {
+    fn ipv6_options(&mut self, mut at: usize, end: usize) -> HeaderEnd {
         while at < end {
             let kind = self.bytes[at];
             if kind == 0 {
@@ -191,7 +191,7 @@ impl Headers<'_> {
             match (kind, length) {
                 (1, _) => self.bytes[at + 2..at + length].fill(0),
                 (4, 3) | (5, 4) | (0xc2, 6) => {}
-                _ => return Err(Cut(at)),
+                _ => return Err(CutAt(at)),
             }
             at += length;
         }
@@ -200,7 +200,14 @@ impl Headers<'_> {
 
     /// What follows an IP header. `icmp` is the protocol of ICMP in this version of IP, `pseudo` how the addresses in
     /// the pseudo header changed.
-    fn transport(&mut self, protocol: u8, icmp: u8, at: usize, end: usize, pseudo: Change) -> Kept {
+    fn transport(
+        &mut self,
+        protocol: u8,
+        icmp: u8,
+        at: usize,
+        end: usize,
+        pseudo: Change,
+    ) -> HeaderEnd {
         match protocol {
             ip::TCP => {
                 // A quotation can end in the header.
@@ -222,29 +229,29 @@ impl Headers<'_> {
             }
             SCTP => Ok(end.min(at + 12)),
             IGMP => {
-                let (Ok(kept) | Err(Cut(kept))) = self.igmp(at, end);
+                let (Ok(kept) | Err(CutAt(kept))) = self.igmp(at, end);
                 self.correct(at + 2, at, kept, Change::new());
                 Ok(kept)
             }
             ip::ICMPV4 if protocol == icmp => {
-                let (Ok(kept) | Err(Cut(kept))) = self.icmpv4(at, end);
+                let (Ok(kept) | Err(CutAt(kept))) = self.icmpv4(at, end);
                 self.correct(at + 2, at, kept, Change::new());
                 Ok(kept)
             }
             ip::ICMPV6 if protocol == icmp => {
-                let (Ok(kept) | Err(Cut(kept))) = self.icmpv6(at, end);
+                let (Ok(kept) | Err(CutAt(kept))) = self.icmpv6(at, end);
                 self.correct(at + 2, at, kept, pseudo);
                 Ok(kept)
             }
             ip::IPV4 | ip::IPV6 => self.ip(at, end),
             ip::GRE => {
-                let (Ok(kept) | Err(Cut(kept))) = self.gre(at, end);
+                let (Ok(kept) | Err(CutAt(kept))) = self.gre(at, end);
                 if self.bytes.get(at).is_some_and(|flags| flags & 0x80 != 0) {
                     self.correct(at + 4, at, kept, Change::new());
                 }
                 Ok(kept)
             }
-            _ => Err(Cut(at)),
+            _ => Err(CutAt(at)),
         }
     }
 
@@ -273,12 +280,12 @@ impl Headers<'_> {
     }
 
     /// Generic routing encapsulation, without routing.
-    fn gre(&mut self, at: usize, end: usize) -> Kept {
+    fn gre(&mut self, at: usize, end: usize) -> HeaderEnd {
         self.need(at, 4, end)?;
         let (flags, kind) = (self.number(at), self.number(at + 2));
         // Version 0, no routing, whose fields are addresses.
         if flags & 0x4007 != 0 {
-            return Err(Cut(at));
+            return Err(CutAt(at));
         }
         let fields = [0x8000, 0x2000, 0x1000].map(|flag| flags & flag != 0);
         let next = at + 4 + 4 * fields.into_iter().filter(|is_there| *is_there).count();
@@ -286,7 +293,7 @@ impl Headers<'_> {
         match kind {
             ethertype::IPV4 | ethertype::IPV6 => self.ip(next, end),
             ethertype::BRIDGED => self.ethernet(next, end),
-            _ => Err(Cut(next)),
+            _ => Err(CutAt(next)),
         }
     }
 

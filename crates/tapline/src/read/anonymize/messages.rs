@@ -1,6 +1,6 @@
 //! Messages of ICMP, `ICMPv6` and IGMP.
 
-use super::headers::{Cut, Headers, Kept};
+use super::headers::{CutAt, HeaderEnd, Headers};
 
 /// Options of neighbour discovery.
 mod neighbour_option {
@@ -13,7 +13,7 @@ mod neighbour_option {
 }
 
 impl Headers<'_> {
-    pub(super) fn icmpv4(&mut self, at: usize, end: usize) -> Kept {
+    pub(super) fn icmpv4(&mut self, at: usize, end: usize) -> HeaderEnd {
         self.need(at, 4, end)?;
         match self.bytes[at] {
             // Unreachable, source quench, time exceeded, parameter problem.
@@ -31,19 +31,19 @@ impl Headers<'_> {
             0 | 8 => Ok(end.min(at + 8)),
             // Time stamps.
             13 | 14 => Ok(end.min(at + 20)),
-            _ => Err(Cut(at + 4)),
+            _ => Err(CutAt(at + 4)),
         }
     }
 
     /// The packet that an error quotes.
-    fn quoted(&mut self, at: usize, end: usize) -> Kept {
+    fn quoted(&mut self, at: usize, end: usize) -> HeaderEnd {
         if at == end {
             return Ok(end);
         }
         self.ip(at, end)
     }
 
-    pub(super) fn icmpv6(&mut self, at: usize, end: usize) -> Kept {
+    pub(super) fn icmpv6(&mut self, at: usize, end: usize) -> HeaderEnd {
         self.need(at, 4, end)?;
         let body = at + 8;
         match self.bytes[at] {
@@ -72,17 +72,17 @@ impl Headers<'_> {
                 self.neighbour_options(body + 32, end)
             }
             143 => self.groups(at, 16, end),
-            _ => Err(Cut(at + 4)),
+            _ => Err(CutAt(at + 4)),
         }
     }
 
-    fn neighbour_options(&mut self, mut at: usize, end: usize) -> Kept {
+    fn neighbour_options(&mut self, mut at: usize, end: usize) -> HeaderEnd {
         use neighbour_option as option;
         while at < end {
             self.need(at, 8, end)?;
             let length = usize::from(self.bytes[at + 1]) * 8;
             if length == 0 {
-                return Err(Cut(at));
+                return Err(CutAt(at));
             }
             match (self.bytes[at], length) {
                 (option::SOURCE_MAC | option::TARGET_MAC, 8) => self.mac(at + 2),
@@ -99,14 +99,14 @@ impl Headers<'_> {
                     }
                 }
                 (option::REDIRECTED, 48..) => return self.ip(at + 8, end.min(at + length)),
-                _ => return Err(Cut(at)),
+                _ => return Err(CutAt(at)),
             }
             at += length;
         }
         Ok(end)
     }
 
-    pub(super) fn igmp(&mut self, at: usize, end: usize) -> Kept {
+    pub(super) fn igmp(&mut self, at: usize, end: usize) -> HeaderEnd {
         self.need(at, 4, end)?;
         match self.bytes[at] {
             // Query, reports of versions 1 and 2, leave; what queries of version 3 have in addition is cut off.
@@ -116,12 +116,12 @@ impl Headers<'_> {
                 Ok(at + 8)
             }
             0x22 => self.groups(at, 4, end),
-            _ => Err(Cut(at + 4)),
+            _ => Err(CutAt(at + 4)),
         }
     }
 
     /// The records of a report of multicast groups, with addresses of `width` bytes.
-    fn groups(&mut self, at: usize, width: usize, end: usize) -> Kept {
+    fn groups(&mut self, at: usize, width: usize, end: usize) -> HeaderEnd {
         self.need(at, 8, end)?;
         let records = self.number(at + 6);
         let mut at = at + 8;
@@ -140,7 +140,7 @@ impl Headers<'_> {
                 at += width;
             }
             if has_more {
-                return Err(Cut(at));
+                return Err(CutAt(at));
             }
         }
         Ok(at)

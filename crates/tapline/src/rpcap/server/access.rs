@@ -54,7 +54,7 @@ pub enum PasswordError {
     },
     /// The password is too short or too long.
     #[error(
-        "the first line of {} is no password: it has {bytes} bytes, not {least} to {PASSWORD_BYTES_MAX}",
+        "the first line of {} is not a password: it has {bytes} bytes, not {least} to {PASSWORD_BYTES_MAX}",
         path.display()
     )]
     Length {

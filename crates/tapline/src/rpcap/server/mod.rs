@@ -10,6 +10,6 @@ mod session;
 pub use access::{Access, LocalUsers, Password, PasswordError};
 pub use counters::ServerCounters;
 pub use listener::{Client, Listener};
-pub use opener::{Opener, Opening};
+pub use opener::{Opener, OpenerClient};
 pub use running::SessionReport;
 pub use session::{Session, SessionEnd};

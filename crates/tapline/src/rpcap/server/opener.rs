@@ -32,13 +32,13 @@ pub struct Opener {
     opened: SyncSender<Opened>,
 }
 
-/// The side that asks, for a [`Session`](super::Session).
-pub struct Opening {
+/// Sends requests to the [`Opener`], for a [`Session`](super::Session).
+pub struct OpenerClient {
     requests: SyncSender<OpenRequest>,
     opened: Receiver<Opened>,
 }
 
-/// What a session needs.
+/// A request of a session.
 pub(super) enum OpenRequest {
     Interfaces,
     /// The link type of an interface.
@@ -99,7 +99,7 @@ pub(super) struct OpenCapture {
 
 impl Opener {
     /// Both sides. They belong to one session.
-    pub fn pair() -> (Self, Opening) {
+    pub fn pair() -> (Self, OpenerClient) {
         // The session waits for each answer.
         let (ask, requests) = sync_channel(1);
         let (answer, opened) = sync_channel(1);
@@ -107,11 +107,11 @@ impl Opener {
             requests,
             opened: answer,
         };
-        let opening = Opening {
+        let client = OpenerClient {
             requests: ask,
             opened,
         };
-        (opener, opening)
+        (opener, client)
     }
 
     /// Opens what the session asks for, until the session has ended.
@@ -132,8 +132,8 @@ impl Opener {
     }
 }
 
-impl Opening {
-    /// Asks, and waits for the answer; `None` if the opener has ended.
+impl OpenerClient {
+    /// Sends a request and waits for the reply; `None` if the opener has ended.
     pub(super) fn ask(&self, request: OpenRequest) -> Option<Opened> {
         self.requests.send(request).ok()?;
         self.opened.recv().ok()

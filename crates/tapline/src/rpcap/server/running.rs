@@ -78,7 +78,7 @@ pub struct Running {
     interface: String,
     capture: Capture,
     channel: Channel,
-    out: Out,
+    out: OutputQueue,
     /// When the client last took something, or when nothing waited for it.
     pub progress: Instant,
     /// Whether the capture is being ended.
@@ -89,8 +89,8 @@ pub struct Running {
     counted: [u64; 4],
 }
 
-/// What is chosen of the packets, and waits for the client.
-struct Out {
+/// Selects packets and holds their bytes until the client reads them.
+struct OutputQueue {
     is_datagrams: bool,
     snaplen: usize,
     filter: Option<ClassicProgram>,
@@ -104,7 +104,7 @@ struct Out {
     unsent: u64,
 }
 
-/// Leaves packets out.
+/// Decides which packets the client's sampling keeps.
 struct Sampler {
     sampling: RemoteSampling,
     seen: u32,
@@ -130,7 +130,7 @@ impl Sampler {
     }
 }
 
-impl Out {
+impl OutputQueue {
     /// In the order of [`ServerCounters::add`].
     fn counts(&self) -> [u64; 4] {
         // What is abandoned is no longer sent.
@@ -248,7 +248,7 @@ impl Running {
         Self {
             interface,
             capture: opened.capture,
-            out: Out {
+            out: OutputQueue {
                 is_datagrams: matches!(channel, Channel::Datagrams(_)),
                 snaplen: snaplen as usize,
                 is_for_all: is_for_all(filter.as_ref()),

@@ -24,7 +24,7 @@ use super::super::{
 use super::access::{Access, LocalUsers};
 use super::counters::ServerCounters;
 use super::listener::Client;
-use super::opener::{CaptureRequest, ChannelRequest, OpenRequest, Opened, Opening};
+use super::opener::{CaptureRequest, ChannelRequest, OpenRequest, Opened, OpenerClient};
 use super::running::{PumpOutcome, Running, SessionReport};
 use crate::Stop;
 use crate::capture::{DEFAULT_SNAPLEN, DirectionFilter, Ended};
@@ -64,7 +64,7 @@ pub struct Session {
     local: SocketAddr,
     /// `None`: whoever has the password is trusted.
     users: Option<LocalUsers>,
-    opening: Opening,
+    opening: OpenerClient,
     interface: Option<String>,
     sampling: RemoteSampling,
     running: Option<Running>,
@@ -82,7 +82,11 @@ impl Session {
     ///
     /// # Errors
     /// The connection cannot be set up.
-    pub fn new(client: Client, users: Option<LocalUsers>, opening: Opening) -> io::Result<Self> {
+    pub fn new(
+        client: Client,
+        users: Option<LocalUsers>,
+        opening: OpenerClient,
+    ) -> io::Result<Self> {
         Ok(Self {
             control: Connection::new(client.stream)?,
             peer: client.peer,
@@ -420,7 +424,7 @@ impl Session {
             .ok()
             .filter(|name| (1..=NAME_BYTES_MAX).contains(&name.len()));
         let Some(name) = name else {
-            return self.refuse(error_code::OPEN, "this is no name of an interface");
+            return self.refuse(error_code::OPEN, "this is not the name of an interface");
         };
         match self.opening.ask(OpenRequest::LinkType(name.clone())) {
             Some(Opened::LinkType(Ok(number))) => {

@@ -339,7 +339,7 @@ impl Packets {
     }
 
     fn fill(&mut self, queue: &mut SendQueue) -> Fill {
-        queue.set_stamp_place(self.stream.and_then(|_| self.template.stamp_place()));
+        queue.set_stamp_offsets(self.stream.and_then(|_| self.template.stamp_offsets()));
         while self.left > 0 && !queue.is_full() {
             if self.is_constant && !queue.is_empty() {
                 let count = self.left.min(queue.copies_left() as u64);

@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use wire::build::{Frame, IpFrame};
 use wire::checksum::{Sum, udp_field};
 use wire::protocol::ip as protocol;
-use wire::stamp::{Stamp, StampPlace};
+use wire::stamp::{Stamp, StampOffsets};
 use wire::{ArpFields, ArpOperation, Ethernet, Ipv4, Ipv4Fields, Ipv6, MacAddress, Vlan, Vxlan};
 
 use super::flows::Flow;
@@ -207,9 +207,9 @@ impl Template {
     }
 
     /// Where a stamp is in its frames.
-    pub fn stamp_place(&self) -> Option<StampPlace> {
+    pub fn stamp_offsets(&self) -> Option<StampOffsets> {
         match &self.body {
-            Body::Transport(segment) => Some(StampPlace {
+            Body::Transport(segment) => Some(StampOffsets {
                 checksum_at: segment.checksum_at,
                 transport_at: segment.at,
                 is_udp: segment.kind == SegmentKind::Udp,

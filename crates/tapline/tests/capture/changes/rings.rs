@@ -106,7 +106,7 @@ fn a_capture_that_ends_amid_a_change_loses_nothing() {
 }
 
 #[test]
-fn what_cannot_be_had_changes_nothing() {
+fn a_replacement_that_cannot_be_opened_changes_nothing() {
     let [left, right] = Net::new().pair();
     let mut witness = Witness::on(&right);
     let (capture, control) = open(&right, options(&right, Backend::PacketV3));

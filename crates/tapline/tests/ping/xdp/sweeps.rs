@@ -66,7 +66,7 @@ fn a_sweep_continues_where_it_was_stopped() {
 
 /// Routes to parts of a /24 or /64 do not apply to the rest of it. With so many targets, one lookup serves the others.
 #[test]
-fn a_sweep_leaves_out_only_what_has_no_way_to_it() {
+fn a_sweep_skips_only_targets_without_a_route() {
     let [left, right] = Net::new().pair();
     let _pass = pass_all(&right);
     for (family, here, via, own, nowhere, words) in [

@@ -7,7 +7,7 @@ use tapline_lab::Host;
 use super::compare::{host, shown};
 
 #[test]
-fn all_that_is_said_of_a_new_link_holds() {
+fn every_setting_of_a_new_link_takes_effect() {
     let Some(host) = host() else { return };
     let mut netlink = host.netlink();
     let wanted = named("new0")

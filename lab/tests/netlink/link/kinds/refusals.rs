@@ -42,7 +42,7 @@ fn a_vrf_has_a_table_and_a_vxlan_a_number_of_24_bits() {
 }
 
 #[test]
-fn a_mode_that_there_is_not() {
+fn an_unknown_bond_mode_is_rejected() {
     let Some(host) = host() else { return };
     let said = refused(&host, false, Bond::new().mode(BondMode::Other(77)));
     assert!(said.starts_with("cannot add link new0"), "{said}");

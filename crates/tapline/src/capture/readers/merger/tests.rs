@@ -7,7 +7,7 @@ use std::thread::scope;
 use lab::wait;
 use store::model::{Interface, LinkType, Packet as Record};
 use store::read::{Item, Reader};
-use store::write::{CaptureFile, CaptureFileOptions, LaneCounts, Output};
+use store::write::{CaptureFile, CaptureFileOptions, InputCounts, Output};
 
 use super::super::super::read::consumer::{Consumer, FileConsumer};
 use super::super::channel::{CHUNKS, ChunkSender, IN_FLIGHT_NS, channel};
@@ -58,7 +58,7 @@ fn merged(
     max_delay_ns: u64,
     chunk_bytes: usize,
     readers: impl FnOnce([ChunkSender; 2], &AtomicU64) + Send,
-) -> (Vec<u64>, Vec<LaneCounts>) {
+) -> (Vec<u64>, Vec<InputCounts>) {
     let output = Output::Path(path.to_owned());
     let options = CaptureFileOptions::new(output, vec![Interface::new(LinkType::ETHERNET, 0)]);
     let file = CaptureFile::create(options, 0).unwrap();

@@ -21,16 +21,16 @@ pub(super) struct RateMeter {
     last_ns: u64,
     taken: u64,
     /// Time up to the latest probe in which nothing was done, or neighbours, answers or the interface were waited for.
-    waited: Waited,
+    waited: WaitTimes,
     /// The same since then.
-    recent: Waited,
+    recent: WaitTimes,
     left_ns: Option<u64>,
-    idle: Idle,
+    idle: IdleReason,
 }
 
-/// What a round is followed by.
+/// Why no probe is sent after a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Idle {
+pub(super) enum IdleReason {
     /// The next probe is not due.
     Schedule,
     Neighbours,
@@ -42,7 +42,7 @@ pub(super) enum Idle {
 
 /// Nanoseconds.
 #[derive(Clone, Copy, Debug, Default)]
-struct Waited {
+struct WaitTimes {
     idle: u64,
     neighbours: u64,
     flight: u64,
@@ -65,10 +65,10 @@ impl RateMeter {
             first_ns: None,
             last_ns: 0,
             taken: 0,
-            waited: Waited::default(),
-            recent: Waited::default(),
+            waited: WaitTimes::default(),
+            recent: WaitTimes::default(),
             left_ns: None,
-            idle: Idle::Schedule,
+            idle: IdleReason::Schedule,
         }
     }
 
@@ -110,15 +110,15 @@ impl RateMeter {
         let away_ns = now_ns.saturating_sub(left_ns);
         self.recent.idle += away_ns;
         match self.idle {
-            Idle::Schedule => {}
-            Idle::Neighbours => self.recent.neighbours += away_ns,
-            Idle::Flight => self.recent.flight += away_ns,
-            Idle::Interface => self.recent.interface += away_ns,
+            IdleReason::Schedule => {}
+            IdleReason::Neighbours => self.recent.neighbours += away_ns,
+            IdleReason::Flight => self.recent.flight += away_ns,
+            IdleReason::Interface => self.recent.interface += away_ns,
         }
     }
 
     /// A round ends.
-    pub fn leave(&mut self, now_ns: u64, idle: Idle) {
+    pub fn leave(&mut self, now_ns: u64, idle: IdleReason) {
         self.left_ns = Some(now_ns);
         self.idle = idle;
     }
@@ -180,7 +180,7 @@ mod tests {
     const SECOND: u64 = 1_000_000_000;
 
     /// A run as fast as possible to one target, whose rounds are followed by a second of `idle`.
-    fn limit(idle: Idle) -> Option<RateLimit> {
+    fn limit(idle: IdleReason) -> Option<RateLimit> {
         let options = PingOptions {
             interval: std::time::Duration::ZERO,
             rate_pps: None,
@@ -226,7 +226,7 @@ mod tests {
 
     #[test]
     fn a_run_as_fast_as_possible_says_that_probes_in_flight_limit_it() {
-        assert_eq!(limit(Idle::Flight), Some(RateLimit::InFlight));
-        assert_eq!(limit(Idle::Schedule), None);
+        assert_eq!(limit(IdleReason::Flight), Some(RateLimit::InFlight));
+        assert_eq!(limit(IdleReason::Schedule), None);
     }
 }

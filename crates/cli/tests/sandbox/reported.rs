@@ -1,4 +1,4 @@
-//! What a capture says of its sandbox is what the kernel enforces by then.
+//! The sandbox that a capture reports is in force when it reports it.
 
 use std::process::Command;
 

@@ -23,7 +23,7 @@ impl Ring for BpfRing {
 
 /// A program on the host's first interface, and a buffer for each CPU.
 #[derive(Debug)]
-pub struct Mirrored {
+pub struct RingBuffers {
     pub buffers: Vec<BpfRing>,
     pub mirror: RingBufferProgram,
     pub link: XdpLink,
@@ -35,7 +35,7 @@ pub fn mirror(
     host: &Host,
     place: XdpAttachMode,
     options: &RingBufferProgramOptions<'_>,
-) -> Mirrored {
+) -> RingBuffers {
     let loaded = RingBufferProgram::load(options);
     let (mirror, buffers) = loaded.unwrap_or_else(|error| panic!("{error}: {error:?}"));
     let link = host.run(|| XdpLink::attach(mirror.program(), host.interface().index.0, place));
@@ -46,14 +46,14 @@ pub fn mirror(
         buffer.unwrap_or_else(|error| panic!("{error}: {error:?}"))
     };
     let buffers = buffers.iter().map(open).collect();
-    Mirrored {
+    RingBuffers {
         buffers,
         mirror,
         link,
     }
 }
 
-impl Mirrored {
+impl RingBuffers {
     /// The buffer of CPU 0, which sends the packets of [`super::send`] and receives them too.
     pub fn first(&mut self) -> &mut BpfRing {
         &mut self.buffers[0]

@@ -1,11 +1,11 @@
-//! The program with Parquet and Arrow.
+//! Writing Parquet and Arrow, if the program is built with the feature `columns`.
 
 use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
 
 pub use tapline::columns::FlowColumns;
-use tapline::columns::{self, PacketColumns, Partitions, Place};
+use tapline::columns::{self, Destination, PacketColumns, Partitions};
 
 use super::{ColumnOutput, Written, cannot_create};
 use crate::args::ColumnFormat;
@@ -46,7 +46,7 @@ impl From<&PacketColumns> for Written {
 
 impl ColumnOutput {
     pub fn packets(&self) -> Result<PacketColumns, Failure> {
-        let opened = PacketColumns::new(self.format.into(), self.place()?);
+        let opened = PacketColumns::new(self.format.into(), self.destination()?);
         let columns = opened.map_err(|error| cannot_create(&error.path, &error.source))?;
         Ok(match self.uploads() {
             Some(uploads) => columns
@@ -57,7 +57,7 @@ impl ColumnOutput {
     }
 
     pub fn flows(&self) -> Result<FlowColumns, Failure> {
-        let opened = FlowColumns::new(self.format.into(), self.place()?);
+        let opened = FlowColumns::new(self.format.into(), self.destination()?);
         let columns = opened.map_err(|error| cannot_create(&error.path, &error.source))?;
         Ok(match self.uploads() {
             Some(uploads) => columns
@@ -67,13 +67,13 @@ impl ColumnOutput {
         })
     }
 
-    fn place(&self) -> Result<Place, Failure> {
+    fn destination(&self) -> Result<Destination, Failure> {
         let path = self
             .uploads()
             .map_or_else(|| self.path.clone(), Uploads::path);
         if let Some((host, interval)) = &self.partition {
             let interval_ns = u64::try_from(interval.as_nanos()).unwrap_or(u64::MAX);
-            return Ok(Place::Partitions(Partitions {
+            return Ok(Destination::Partitions(Partitions {
                 directory: path,
                 host: host.clone(),
                 interval_ns: interval_ns.try_into().unwrap_or(std::num::NonZeroU64::MAX),
@@ -81,11 +81,11 @@ impl ColumnOutput {
         }
         if is_stdout(&path) {
             let descriptor = io::stdout().as_fd().try_clone_to_owned()?;
-            return Ok(Place::Descriptor {
+            return Ok(Destination::Descriptor {
                 file: File::from(descriptor),
                 name: STDOUT.into(),
             });
         }
-        Ok(Place::File(path))
+        Ok(Destination::File(path))
     }
 }

@@ -10,14 +10,14 @@ pub const PLACES: [XdpAttachMode; 2] = [XdpAttachMode::Native, XdpAttachMode::Ge
 
 /// A program on the host's first interface, and rings for its first queues. The rings keep the program attached.
 #[derive(Debug)]
-pub struct Steered {
+pub struct XskRings {
     pub rings: Vec<XdpRing>,
     pub redirect: XskProgram,
 }
 
 /// Options of the rings and the program.
 #[derive(Clone, Debug)]
-pub struct Wanted {
+pub struct RingSetup {
     pub place: XdpAttachMode,
     pub rings: u32,
     pub stamp: bool,
@@ -26,7 +26,7 @@ pub struct Wanted {
     pub ring: XdpRingOptions,
 }
 
-impl Wanted {
+impl RingSetup {
     /// One ring of `chunks` chunks, and a program in mode `place` with time stamps.
     pub fn new(place: XdpAttachMode, chunks: usize) -> Self {
         Self {
@@ -73,7 +73,7 @@ pub fn duplicate(link: &XdpLink) -> OwnedFd {
 }
 
 #[track_caller]
-pub fn steer(host: &Host, wanted: &Wanted) -> Steered {
+pub fn steer(host: &Host, wanted: &RingSetup) -> XskRings {
     let ring = |queue| XdpRingOptions {
         queue,
         ..wanted.ring.clone()
@@ -100,10 +100,10 @@ pub fn steer(host: &Host, wanted: &Wanted) -> Steered {
     for ring in &mut rings {
         ring.keep(duplicate(&link));
     }
-    Steered { rings, redirect }
+    XskRings { rings, redirect }
 }
 
-impl Steered {
+impl XskRings {
     pub fn ring(&mut self) -> &mut XdpRing {
         &mut self.rings[0]
     }

@@ -58,7 +58,7 @@ fn faulty(kernel: &FakeKernel, faults: impl IntoIterator<Item = Fault>) -> Netli
 }
 
 #[test]
-fn a_list_that_went_wrong_is_asked_for_again() {
+fn an_interrupted_list_is_requested_again() {
     let kernel = with_links(2000);
     for fault in [Fault::Interrupted, Fault::Truncated, Fault::Overrun] {
         for at in 0..4 {
@@ -71,7 +71,7 @@ fn a_list_that_went_wrong_is_asked_for_again() {
 }
 
 #[test]
-fn a_list_that_never_comes_right_says_so() {
+fn a_list_that_keeps_changing_is_reported_as_interrupted() {
     let kernel = with_links(10);
     let listing = faulty(&kernel, [Fault::Interrupted; 100]).links();
     assert!(listing.expect("a list").interrupted);
@@ -196,7 +196,7 @@ fn a_reply_that_cannot_be_read_once_is_read_again() {
 }
 
 #[test]
-fn a_watch_says_what_comes_without_a_notification() {
+fn a_watch_reports_changes_that_come_without_a_notification() {
     let kernel = with_links(2);
     let mut watch = kernel.watch(Link::new(), 8).expect("a watch");
     for _ in 0..2 {

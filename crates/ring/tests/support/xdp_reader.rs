@@ -1,43 +1,43 @@
-//! The methods by which an XDP program passes packets to a reader.
+//! A reader of the packets that an XDP program passes on, by any of the methods.
 
 use lab::Host;
 use lab::bpf::{RingBufferProgramOptions, SlotProgramOptions, XdpAttachMode};
 use tapline_ring::RingCounters;
 
-use super::mirrored::{Mirrored, mirror};
-use super::steered::{Steered, Wanted, steer};
-use super::taken::{Taken, take};
+use super::ring_buffers::{RingBuffers, mirror};
+use super::slot_rings::{SlotRings, take};
+use super::xsk_rings::{RingSetup, XskRings, steer};
 use super::{Ring, Seen, collect, read, until_end};
 
 /// A program on the host's first interface, with its reader's ring.
 #[derive(Debug)]
-pub enum Handed {
-    Socket(Steered),
-    Buffer(Mirrored),
-    Slots(Taken),
+pub enum XdpReader {
+    Socket(XskRings),
+    Buffer(RingBuffers),
+    Slots(SlotRings),
 }
 
-/// Opens one of them with a snap length.
-pub type Way = fn(&Host, XdpAttachMode, u32) -> Handed;
+/// Attaches a program in this mode with this snap length, and opens its reader.
+pub type OpenMethod = fn(&Host, XdpAttachMode, u32) -> XdpReader;
 
 /// Methods that deliver whole packets if the snap length permits.
-pub const WAYS: [Way; 2] = [socket, buffer];
+pub const WHOLE_PACKET_METHODS: [OpenMethod; 2] = [socket, buffer];
 
-pub fn socket(host: &Host, place: XdpAttachMode, snaplen: u32) -> Handed {
-    let mut wanted = Wanted::new(place, 512);
+pub fn socket(host: &Host, place: XdpAttachMode, snaplen: u32) -> XdpReader {
+    let mut wanted = RingSetup::new(place, 512);
     wanted.ring.snaplen = snaplen;
-    Handed::Socket(steer(host, &wanted))
+    XdpReader::Socket(steer(host, &wanted))
 }
 
-pub fn buffer(host: &Host, place: XdpAttachMode, snaplen: u32) -> Handed {
-    Handed::Buffer(mirror(host, place, &RingBufferProgramOptions::new(snaplen)))
+pub fn buffer(host: &Host, place: XdpAttachMode, snaplen: u32) -> XdpReader {
+    XdpReader::Buffer(mirror(host, place, &RingBufferProgramOptions::new(snaplen)))
 }
 
-pub fn slots(host: &Host, place: XdpAttachMode, snaplen: u32) -> Handed {
-    Handed::Slots(take(host, place, &SlotProgramOptions::new(snaplen)))
+pub fn slots(host: &Host, place: XdpAttachMode, snaplen: u32) -> XdpReader {
+    XdpReader::Slots(take(host, place, &SlotProgramOptions::new(snaplen)))
 }
 
-impl Handed {
+impl XdpReader {
     #[track_caller]
     pub fn collect(&mut self, count: usize) -> Vec<Seen> {
         match self {

@@ -1,4 +1,4 @@
-//! Where the kernel may select another IPv6 source address on one route.
+//! Destination prefixes for which the kernel may select different IPv6 source addresses on one route.
 
 use std::net::{IpAddr, Ipv6Addr};
 
@@ -23,14 +23,14 @@ const LABELS: [(Ipv6Addr, u8); 8] = [
     (Ipv6Addr::LOCALHOST, 128),
 ];
 
-/// Prefixes at whose ends destinations on one route of `link` may get another source, where `own` are this host's addresses.
-/// None if there is no choice. IPv4 selects by the route alone.
+/// Prefixes at whose ends the source address for destinations on one route of `link` may change. `own` are this host's addresses.
+/// Empty if there is only one source. IPv4 selects the source by the route alone.
 ///
 /// The source depends on the label of the destination, and on how many bits it shares with each source.
 ///
 /// # Source
 /// `ipv6_get_saddr_eval`, net/ipv6/addrconf.c; RFC 6724, 5.
-pub(super) fn source_ends(own: &[Addr], link: IfIndex) -> Vec<Prefix> {
+pub(super) fn source_prefixes(own: &[Addr], link: IfIndex) -> Vec<Prefix> {
     let sources = |is_candidate: &dyn Fn(&Addr) -> bool| -> Vec<Ipv6Addr> {
         let candidates = own.iter().filter(|own| is_candidate(own));
         let sources = candidates.filter_map(|own| match own.local {
@@ -41,7 +41,7 @@ pub(super) fn source_ends(own: &[Addr], link: IfIndex) -> Vec<Prefix> {
     };
     let mut found = sources(&|own| own.dev == Some(link));
     if found.is_empty() {
-        // Those of other interfaces are used then.
+        // The kernel then uses addresses of other interfaces.
         found = sources(&|_| true);
     }
     if found.len() < 2 {
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_choice_of_sources_has_the_ends_of_the_bits_that_they_share_with_destinations() {
+    fn several_source_addresses_divide_destinations_by_label_and_common_prefix() {
         let link = IfIndex(2);
         let own = |link: u32, text: &str| {
             let address: IpAddr = text.parse().expect("an address");
@@ -76,15 +76,15 @@ mod tests {
             own(2, "2001:db8::1"),
             own(3, "fd00::1"),
         ];
-        assert_eq!(source_ends(&only, link), []);
-        // Another interface has a choice, of which this one uses none.
+        assert_eq!(source_prefixes(&only, link), []);
+        // Interface 4 has no address, so the kernel uses those of interface 2.
         let two = [own(2, "2001:db8::1"), own(2, "fd00::1")];
         for link in [IfIndex(2), IfIndex(4)] {
-            let ends = source_ends(&two, link);
-            assert_eq!(ends.len(), LABELS.len() + 2 * 128);
+            let prefixes = source_prefixes(&two, link);
+            assert_eq!(prefixes.len(), LABELS.len() + 2 * 128);
             for expected in ["fc00::/7", "2001::/32", "2001:d00::/24", "fd00::1"] {
                 let expected: Prefix = expected.parse().expect("a prefix");
-                assert!(ends.contains(&expected), "{expected}");
+                assert!(prefixes.contains(&expected), "{expected}");
             }
         }
     }

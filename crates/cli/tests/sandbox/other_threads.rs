@@ -1,4 +1,4 @@
-//! The threads and the process beside the one that parses packets.
+//! Sandboxes of the threads and the process that do not parse packets.
 
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;

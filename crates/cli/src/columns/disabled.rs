@@ -1,4 +1,4 @@
-//! The program without Parquet and Arrow.
+//! Errors of Parquet and Arrow output, if the program is built without the feature `columns`.
 
 use std::convert::Infallible;
 

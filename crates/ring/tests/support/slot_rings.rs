@@ -1,12 +1,12 @@
-//! The program that takes packets from the driver, and the memory that it fills.
+//! The XDP program that takes packets from the driver, and the slot rings that it fills.
 
 use lab::Host;
 use lab::bpf::{SlotProgram, SlotProgramOptions, XdpAttachMode, XdpLink};
 use tapline_ring::{BpfRing, BpfRingOptions};
 
-/// A program on the host's first interface, and the memory of each CPU.
+/// A program on the host's first interface, and the slot ring of each CPU.
 #[derive(Debug)]
-pub struct Taken {
+pub struct SlotRings {
     pub buffers: Vec<BpfRing>,
     pub link: XdpLink,
     pub slot_program: SlotProgram,
@@ -14,7 +14,7 @@ pub struct Taken {
 
 /// Takes packets received by `host`.
 #[track_caller]
-pub fn take(host: &Host, place: XdpAttachMode, options: &SlotProgramOptions<'_>) -> Taken {
+pub fn take(host: &Host, place: XdpAttachMode, options: &SlotProgramOptions<'_>) -> SlotRings {
     let slot_program =
         SlotProgram::load(options).unwrap_or_else(|error| panic!("{error}: {error:?}"));
     let link =
@@ -26,14 +26,14 @@ pub fn take(host: &Host, place: XdpAttachMode, options: &SlotProgramOptions<'_>)
         buffer.unwrap_or_else(|error| panic!("{error}: {error:?}"))
     };
     let buffers = slot_program.rings().map(open).collect();
-    Taken {
+    SlotRings {
         buffers,
         link,
         slot_program,
     }
 }
 
-impl Taken {
+impl SlotRings {
     /// The memory of CPU 0, which sends the packets of [`super::send`] and receives them too.
     pub fn first(&mut self) -> &mut BpfRing {
         &mut self.buffers[0]

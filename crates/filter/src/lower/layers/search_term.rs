@@ -1,10 +1,10 @@
-//! What a term with `any` or `inner` searches for.
+//! Header fields that a term with `any` or `inner` searches for.
 
 use crate::language::tree::{Direction, Protocol};
 use crate::names::Transport;
 
-/// What a term with `any` or `inner` searches for.
-pub(in crate::lower) enum Wanted {
+/// A header field and its values that a term with `any` or `inner` searches for.
+pub(in crate::lower) enum SearchTerm {
     /// An address in IPv4 networks, in IPv4, ARP or RARP headers, or in those of one protocol.
     Hosts(Vec<(u32, u32)>, Option<Protocol>, Option<Direction>),
     /// An address in IPv6 networks.
@@ -17,7 +17,7 @@ pub(in crate::lower) enum Wanted {
     Link(u32),
 }
 
-impl Wanted {
+impl SearchTerm {
     /// Adds `other` if both search the same fields for numbers.
     pub(super) fn take(&mut self, other: &Self) -> bool {
         match (self, other) {

@@ -5,17 +5,17 @@ use std::time::Duration;
 
 use super::family::Family;
 
-/// The latest counters. Both sides lock it only to exchange a pointer.
+/// The latest counters. Publisher and server lock it only to exchange a pointer.
 #[derive(Debug)]
-pub struct Board(Mutex<Arc<Vec<Family>>>);
+pub struct LatestMetrics(Mutex<Arc<Vec<Family>>>);
 
-impl Board {
+impl LatestMetrics {
     pub fn new(families: Vec<Family>) -> Arc<Self> {
         Arc::new(Self(Mutex::new(Arc::new(families))))
     }
 
     /// Replaces the counters.
-    pub fn post(&self, families: Vec<Family>) {
+    pub fn publish(&self, families: Vec<Family>) {
         let families = Arc::new(families);
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = families;
     }

@@ -1,4 +1,4 @@
-//! The program without object storage.
+//! Errors of uploads, if the program is built without the feature `objects`.
 
 use std::convert::Infallible;
 use std::path::Path;

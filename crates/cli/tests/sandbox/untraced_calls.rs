@@ -1,8 +1,8 @@
-//! Calls that the traced commands of their list do not make, and the tests whose commands do.
+//! System calls that the traced commands of a list do not make, and the tests whose commands make them.
 
 /// Calls of a list.
 #[derive(Clone, Copy, Debug)]
-pub struct Elsewhere {
+pub struct UntracedCalls {
     pub list: &'static str,
     pub calls: &'static [i64],
     /// When they are made.
@@ -11,13 +11,13 @@ pub struct Elsewhere {
     pub tests: &'static [&'static str],
 }
 
-const fn elsewhere(
+const fn untraced(
     list: &'static str,
     calls: &'static [i64],
     why: &'static str,
     tests: &'static [&'static str],
-) -> Elsewhere {
-    Elsewhere {
+) -> UntracedCalls {
+    UntracedCalls {
         list,
         calls,
         why,
@@ -49,15 +49,15 @@ const SCREEN_CALLS: &[i64] = &[
     libc::SYS_socketpair,
 ];
 
-pub const ELSEWHERE: &[Elsewhere] = &[
-    elsewhere("capture", &[libc::SYS_shutdown], COLLECTOR, CLOSE),
-    elsewhere(
+pub const UNTRACED_CALLS: &[UntracedCalls] = &[
+    untraced("capture", &[libc::SYS_shutdown], COLLECTOR, CLOSE),
+    untraced(
         "capture",
         &[libc::SYS_rmdir],
         "control groups",
         &["capture::sockets::a_capture_removes_its_group"],
     ),
-    elsewhere(
+    untraced(
         "capture",
         &[libc::SYS_flock],
         "the record of what a capture restores",
@@ -65,74 +65,74 @@ pub const ELSEWHERE: &[Elsewhere] = &[
             "kernels::hwtstamp::a_file_has_the_devices_stamps_to_the_nanosecond_and_names_their_source",
         ],
     ),
-    elsewhere(
+    untraced(
         "capture",
         CUT,
         FULL_DISK,
         &["capture::failures::a_full_disk_keeps_what_was_written"],
     ),
-    elsewhere(
+    untraced(
         "capture",
         &[libc::SYS_ioctl],
         STATUS_LINE,
         &["sandbox::streams::a_status_line_of_a_capture_is_drawn"],
     ),
-    elsewhere(
+    untraced(
         "columns",
         &[libc::SYS_recvfrom, libc::SYS_shutdown],
         COLLECTOR,
         CLOSE,
     ),
-    elsewhere(
+    untraced(
         "columns",
         &[libc::SYS_read],
         PIPES,
         &["sandbox::streams::pipes_are_read"],
     ),
-    elsewhere(
+    untraced(
         "columns",
         &[libc::SYS_unlink],
         FULL_DISK,
         &["columns::a_full_disk_leaves_no_half_file"],
     ),
-    elsewhere(
+    untraced(
         "columns",
         CUT,
         FULL_DISK,
         &["columns::a_full_disk_leaves_no_half_file"],
     ),
-    elsewhere(
+    untraced(
         "columns",
         &[libc::SYS_rmdir],
         SPOOL,
         &["object_storage::spool::a_full_spool_holds_up_the_reading_of_files"],
     ),
-    elsewhere(
+    untraced(
         "columns",
         &[libc::SYS_ioctl],
         STATUS_LINE,
         &["sandbox::streams::a_status_line_of_a_capture_is_drawn"],
     ),
-    elsewhere(
+    untraced(
         "count",
         &[libc::SYS_wait4],
         "the guard of tc filters before Linux 6.6",
         &["kernels::old_kernel::packets_are_counted_in_both_directions"],
     ),
-    elsewhere(
+    untraced(
         "count",
         SCREEN_CALLS,
         SCREEN,
         &["count::text::keys_and_failures_of_a_screen"],
     ),
-    elsewhere(
+    untraced(
         "filter",
         &[libc::SYS_read],
         PIPES,
         &["sandbox::streams::pipes_are_read"],
     ),
-    elsewhere("flows", &[libc::SYS_shutdown], COLLECTOR, CLOSE),
-    elsewhere(
+    untraced("flows", &[libc::SYS_shutdown], COLLECTOR, CLOSE),
+    untraced(
         "flows",
         &[
             libc::SYS_read,
@@ -144,43 +144,43 @@ pub const ELSEWHERE: &[Elsewhere] = &[
         "how a reader of rings is scheduled while packets are dense",
         &["sandbox::streams::dense_packets_change_how_a_reader_of_flows_is_scheduled"],
     ),
-    elsewhere(
+    untraced(
         "flows",
         &[libc::SYS_ioctl],
         STATUS_LINE,
         &["sandbox::streams::a_status_line_of_a_capture_is_drawn"],
     ),
-    elsewhere(
+    untraced(
         "flows",
         &[libc::SYS_fstatfs, libc::SYS_geteuid, libc::SYS_readlinkat],
         "files after the first",
         &["columns::files_of_a_long_run_are_completed_while_it_runs"],
     ),
-    elsewhere(
+    untraced(
         "flows",
         &[libc::SYS_unlink],
         FULL_DISK,
         &["sandbox::full_disks::what_cannot_be_written_is_cut_or_removed"],
     ),
-    elsewhere(
+    untraced(
         "flows",
         CUT,
         FULL_DISK,
         &["sandbox::full_disks::what_cannot_be_written_is_cut_or_removed"],
     ),
-    elsewhere(
+    untraced(
         "flows",
         &[libc::SYS_rmdir],
         SPOOL,
         &["object_storage::spool::a_full_spool_gives_up_the_oldest_files_and_counts_them"],
     ),
-    elsewhere(
+    untraced(
         "flows",
         &[libc::SYS_getsockopt],
         "an interface that goes down",
         &["sandbox::streams::flows_end_with_their_interface"],
     ),
-    elsewhere(
+    untraced(
         "latency",
         &[
             libc::SYS_recvmsg,
@@ -198,7 +198,7 @@ pub const ELSEWHERE: &[Elsewhere] = &[
         "time stamps of the device, and the record of what it restores",
         &["kernels::hwtstamp::latency_takes_the_devices_stamps_with_every_back_end"],
     ),
-    elsewhere(
+    untraced(
         "latency",
         &[libc::SYS_renameat],
         COMPLETE_PAGE,
@@ -210,25 +210,25 @@ pub const ELSEWHERE: &[Elsewhere] = &[
         SCREEN,
         &["latency::it_fits_every_window_and_follows_its_changes"],
     ),
-    elsewhere(
+    untraced(
         "monitor",
         &[libc::SYS_getdents64, libc::SYS_newfstatat],
         "numbers of network namespaces",
         &["net::netns::a_monitor_tells_of_numbers"],
     ),
-    elsewhere(
+    untraced(
         "ping",
         SCREEN_CALLS,
         SCREEN,
         &["ping::live::a_suspended_run_gives_the_terminal_back"],
     ),
-    elsewhere(
+    untraced(
         "ping",
         &[libc::SYS_timerfd_settime],
         "waits for less than a millisecond",
         &["ping::json::a_histogram_has_every_answer"],
     ),
-    elsewhere(
+    untraced(
         "ping",
         &[libc::SYS_renameat],
         COMPLETE_PAGE,
@@ -246,25 +246,25 @@ pub const ELSEWHERE: &[Elsewhere] = &[
         PAGE,
         &["sandbox::full_disks::no_half_page_is_left"],
     ),
-    elsewhere(
+    untraced(
         "ping-xdp",
         &[libc::SYS_ftruncate],
         PAGE,
         &["sandbox::full_disks::no_half_page_is_left"],
     ),
-    elsewhere(
+    untraced(
         "ping-xdp",
         SCREEN_CALLS,
         SCREEN,
         &["ping::xdp::forms::the_live_table_has_answers_and_losses"],
     ),
-    elsewhere(
+    untraced(
         "read",
         &[libc::SYS_recvfrom, libc::SYS_shutdown],
         COLLECTOR,
         CLOSE,
     ),
-    elsewhere(
+    untraced(
         "read",
         &[libc::SYS_renameat],
         COMPLETE_PAGE,
@@ -276,49 +276,49 @@ pub const ELSEWHERE: &[Elsewhere] = &[
         FULL_DISK,
         &["sandbox::full_disks::what_cannot_be_written_is_cut_or_removed"],
     ),
-    elsewhere(
+    untraced(
         "read",
         &[libc::SYS_read],
         PIPES,
         &["sandbox::streams::pipes_are_read"],
     ),
-    elsewhere(
+    untraced(
         "rpcap",
         CUT,
         FULL_DISK,
         &["sandbox::full_disks::what_a_server_sends_is_cut"],
     ),
-    elsewhere(
+    untraced(
         "send",
         CUT,
         FULL_DISK,
         &["sandbox::full_disks::what_cannot_be_written_is_cut_or_removed"],
     ),
-    elsewhere(
+    untraced(
         "send",
         &[libc::SYS_openat, libc::SYS_read, libc::SYS_statx],
         PIPES,
         &["sandbox::streams::pipes_are_read"],
     ),
-    elsewhere(
+    untraced(
         "send",
         &[libc::SYS_capget],
         "which capabilities are missing, if the kernel refuses live frames",
         &["sandbox::sending_makes_the_calls_of_its_list"],
     ),
-    elsewhere(
+    untraced(
         "processes",
         &[libc::SYS_read, libc::SYS_statx],
         "what a process is called, which a file has",
         &["capture::who::a_file_says_which_process_sent_a_packet"],
     ),
-    elsewhere(
+    untraced(
         "signals",
         &[libc::SYS_openat],
         "a second signal leaves a screen",
         &["ping::live::a_second_signal_restores_the_terminal_too"],
     ),
-    elsewhere(
+    untraced(
         "uploads",
         CUT,
         "an upload that a killed run began",
