@@ -454,13 +454,14 @@ mod tests {
         let name = format!("tapline-table-{}", std::process::id());
         let directory = std::env::temp_dir().join(name);
         fs::create_dir(&directory).expect("a directory");
-        let place = Place::Partitions(Partitions {
+        let destination = Destination::Partitions(Partitions {
             directory: directory.clone(),
             host: "a".into(),
             interval_ns: NonZeroU64::MAX,
         });
         let (complete, files) = channel();
-        let table = Table::<PacketRows>::new(ColumnFormat::Parquet, place, 1).expect("a table");
+        let table =
+            Table::<PacketRows>::new(ColumnFormat::Parquet, destination, 1).expect("a table");
         let mut table = table.on_complete(Box::new(move |file| {
             complete.send(file.rows).map_err(io::Error::other)
         }));

@@ -43,7 +43,7 @@ pub(super) fn bytes(count: usize) -> usize {
 
 /// An upper bound of the hashes whose fingerprints fit into `bytes` bytes.
 pub(super) fn capacity_at_most(bytes: usize) -> usize {
-    // Each hash takes 1.125 places or more.
+    // Each hash takes 1.125 slots or more.
     bytes / 9 * 8 + 8
 }
 
@@ -57,9 +57,9 @@ pub(super) fn mix(mut value: u64) -> u64 {
     value ^ (value >> 33)
 }
 
-/// The hashes that have a place, while a filter is built. Together, so that a look at a place takes one cache line.
+/// The hashes that have a slot, while a filter is built. Together, so that a look at a slot takes one cache line.
 #[derive(Clone, Copy, Default)]
-struct Place {
+struct Slot {
     count: u32,
     /// Their exclusive or.
     sum: u64,
@@ -68,19 +68,19 @@ struct Place {
 /// Memory in which sets are built. It is used again: new memory costs a page fault for each 4 KiB.
 #[derive(Default)]
 pub(super) struct Workspace {
-    places: Vec<Place>,
-    /// Places that have one hash.
+    slots: Vec<Slot>,
+    /// Slots that have one hash.
     single: Vec<u32>,
-    /// Each hash and the place that decides about it.
+    /// Each hash and the slot that decides about it.
     order: Vec<(u64, usize)>,
 }
 
 impl Workspace {
-    /// Empties the places, and makes room for a set of `hashes` hashes. Whatever else is there stays and is overwritten.
-    fn prepare(&mut self, hashes: usize, places: usize) {
-        self.places.clear();
-        self.places.resize(places, Place::default());
-        self.single.resize(places + 1, 0);
+    /// Empties the slots, and makes room for a set of `hashes` hashes. Whatever else is there stays and is overwritten.
+    fn prepare(&mut self, hashes: usize, slots: usize) {
+        self.slots.clear();
+        self.slots.resize(slots, Slot::default());
+        self.single.resize(slots + 1, 0);
         self.order.resize(hashes, (0, 0));
     }
 }
@@ -109,59 +109,59 @@ impl Fuse {
             fingerprints: vec![0; length],
         };
         workspace.prepare(hashes.len(), length);
-        let places = workspace.places.as_mut_slice();
+        let slots = workspace.slots.as_mut_slice();
         let single = workspace.single.as_mut_slice();
         let order = workspace.order.as_mut_slice();
         for &hash in hashes {
             let mixed = mix(hash ^ seed);
-            for at in filter.places(mixed) {
-                let place = &mut places[at];
-                place.count += 1;
-                place.sum ^= mixed;
+            for at in filter.slots(mixed) {
+                let slot = &mut slots[at];
+                slot.count += 1;
+                slot.sum ^= mixed;
             }
         }
-        // A place with one hash decides about this hash; without it, other places have one. Each place is added at most once. A
-        // place is always written behind the last one, and counts only if it has one hash: the CPU cannot predict a branch.
+        // A slot with one hash decides about this hash; without it, other slots have one. Each slot is added at most once. A
+        // slot is always written behind the last one, and counts only if it has one hash: the CPU cannot predict a branch.
         let mut top = 0;
-        for (at, place) in places.iter().enumerate() {
+        for (at, slot) in slots.iter().enumerate() {
             single[top] = at as u32;
-            top += usize::from(place.count == 1);
+            top += usize::from(slot.count == 1);
         }
         let mut ordered = 0;
         while top > 0 {
             top -= 1;
             let at = single[top] as usize;
-            let Place {
+            let Slot {
                 count: 1,
                 sum: mixed,
-            } = places[at]
+            } = slots[at]
             else {
                 continue;
             };
             order[ordered] = (mixed, at);
             ordered += 1;
-            for other in filter.places(mixed) {
-                let place = &mut places[other];
-                place.count -= 1;
-                place.sum ^= mixed;
+            for other in filter.slots(mixed) {
+                let slot = &mut slots[other];
+                slot.count -= 1;
+                slot.sum ^= mixed;
                 single[top] = other as u32;
-                top += usize::from(place.count == 1);
+                top += usize::from(slot.count == 1);
             }
         }
         if ordered < hashes.len() {
             return None;
         }
-        for &(mixed, place) in order.iter().rev() {
-            let others = filter.places(mixed).map(|other| filter.fingerprints[other]);
-            let own = filter.fingerprints[place];
+        for &(mixed, slot) in order.iter().rev() {
+            let others = filter.slots(mixed).map(|other| filter.fingerprints[other]);
+            let own = filter.fingerprints[slot];
             let [a, b, c] = others;
-            filter.fingerprints[place] = fingerprint(mixed) ^ a ^ b ^ c ^ own;
+            filter.fingerprints[slot] = fingerprint(mixed) ^ a ^ b ^ c ^ own;
         }
         Some(filter)
     }
 
-    /// The three places of a mixed hash, in consecutive segments.
-    fn places(&self, mixed: u64) -> [usize; 3] {
+    /// The three slots of a mixed hash, in consecutive segments.
+    fn slots(&self, mixed: u64) -> [usize; 3] {
         let range = u128::from(self.segments) * u128::from(self.segment);
         // Below `segments * segment`, which is 32 bits.
         let first = ((u128::from(mixed) * range) >> 64) as usize;
@@ -176,8 +176,8 @@ impl Fuse {
     pub(super) fn may_have(&self, hash: u64) -> bool {
         let mixed = mix(hash ^ self.seed);
         let values = self
-            .places(mixed)
-            .map(|place| self.fingerprints.get(place).copied());
+            .slots(mixed)
+            .map(|slot| self.fingerprints.get(slot).copied());
         match values {
             [Some(a), Some(b), Some(c)] => fingerprint(mixed) == a ^ b ^ c,
             // Not of a filter that was read: its length is checked.
