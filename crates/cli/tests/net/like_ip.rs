@@ -47,6 +47,26 @@ fn all_means_all() {
     assert_eq!(theirs(&host, "ip", "route"), "");
 }
 
+/// ip(8) reads an index in decimal digits, also behind a zero.
+#[test]
+fn the_index_and_the_state_of_a_link_are_those_of_ip() {
+    let [ours, others] = [host(), host()];
+    for line in [
+        "link add i0 index 0100 type bridge",
+        "link set lo state dormant",
+    ] {
+        done(&ours, line);
+        theirs(&others, "ip", line);
+    }
+    let [ours, theirs] = [&ours, &others].map(|host| {
+        let [bridge, lo] =
+            ["link show i0", "link show lo"].map(|line| json_of(host, "ip", line).remove(0));
+        (bridge["ifindex"].clone(), lo["operstate"].clone())
+    });
+    assert_eq!(ours, theirs);
+    assert_eq!(ours, (100.into(), "DORMANT".into()));
+}
+
 #[test]
 fn new_links_are_those_of_ip() {
     let [ours, others] = [host(), host()];
@@ -54,6 +74,8 @@ fn new_links_are_those_of_ip() {
         "external dstport 4790",
         "external learning dstport 4791",
         "id 5 group 239.1.1.1 dev va dstport 4792",
+        "id 5 dstport 4793 ageing none maxaddress unlimited",
+        "id 5 dstport 4794 remote fd00::5 label 100 hoplimit 0x10",
     ] {
         let line = format!("link add vx type vxlan {line}");
         done(&ours, &line);
