@@ -33,6 +33,9 @@ fn all_means_all() {
         "route show 192.0.2/24",
         "-4 route show all",
         "-4 route show match any",
+        "route show tos 0",
+        "route show metric 0",
+        "route show scope link",
         "neigh show all",
         "neigh show to any",
         "neigh show 10.0/16",
@@ -65,6 +68,16 @@ fn the_index_and_the_state_of_a_link_are_those_of_ip() {
     });
     assert_eq!(ours, theirs);
     assert_eq!(ours, (100.into(), "DORMANT".into()));
+}
+
+#[test]
+fn a_packet_of_a_named_protocol_has_the_route_of_ip() {
+    let host = host();
+    let line = "route get 192.0.2.5 ipproto tcp sport 5 dport 6";
+    let ours = objects(&done(&host, &format!("{line} --json"))).remove(0);
+    let theirs = json_of(&host, "ip", line).remove(0);
+    assert_eq!(ours["gateway"], "10.0.0.3");
+    assert_eq!(ours["gateway"], theirs["gateway"]);
 }
 
 #[test]
