@@ -12,11 +12,11 @@ attribute_set! {
     /// `bareudp_policy` and `bareudp2info`, drivers/net/bareudp.c.
     pub struct Bareudp {
         /// The UDP port to which it sends and on which it receives. Required at creation.
-        "dstport" port: u16 as BigEndian = IFLA_BAREUDP_PORT;
+        "dstport" dstport: u16 as BigEndian = IFLA_BAREUDP_PORT;
         /// The protocol of the packets. Required at creation.
         "ethertype" ethertype: BareudpProtocol as BigEndian = IFLA_BAREUDP_ETHERTYPE;
         /// The lowest UDP source port.
-        "srcportmin" srcport_min: u16 = IFLA_BAREUDP_SRCPORT_MIN;
+        "srcportmin" srcportmin: u16 = IFLA_BAREUDP_SRCPORT_MIN;
         /// Whether it carries MPLS multicast beside MPLS unicast, or IPv6 beside IPv4.
         "multiproto" multiproto: bool as Flag = IFLA_BAREUDP_MULTIPROTO_MODE;
     }

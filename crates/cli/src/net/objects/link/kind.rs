@@ -45,6 +45,9 @@ fn json(info: &LinkInfo, names: &mut Names) -> Value {
     let mut fields = json_fields(info, &links, names);
     let data = fields.get_mut("info_data").and_then(Value::as_object_mut);
     match (&info.kind, data) {
+        (Some(LinkKind::Bareudp(_)), Some(data)) => {
+            data.entry("multiproto").or_insert(false.into());
+        }
         (Some(LinkKind::Bridge(_)), Some(data)) => fix_bridge(data),
         (Some(LinkKind::Vlan(_)), Some(data)) => fix_vlan(data),
         (Some(LinkKind::Xfrm(_)), Some(data)) => fix_xfrm(data),
@@ -62,6 +65,12 @@ fn print_text(info: &LinkInfo, text: &mut String, names: &mut Names) {
     if let Some(kind) = &info.kind {
         push(text, format_args!("\n    {}", kind.name()));
         match kind {
+            LinkKind::Bareudp(bareudp) => {
+                push_kind(text, kind, names);
+                if bareudp.multiproto != Some(true) {
+                    push(text, format_args!(" nomultiproto"));
+                }
+            }
             LinkKind::Bridge(_) => {
                 push_data(text, &json(info, names)["info_data"], &BRIDGE_WORDS);
             }
