@@ -27,6 +27,7 @@ help:
 	@echo "make soak-cycles  10 000 cycles of attaching and of receiving, 10 000 changes of classes, 1000 of captures (root, two hours)"
 	@echo "make faults   20 000 failing system calls in every command, and limits and kills; FAULTS and SEED choose (root, FAULTS_SECONDS at most, 2 x 3600)"
 	@echo "make random   3000 random command lines for each kind of object, with ip(8) and with tapline; RANDOM_LINES and SEED choose (root)"
+	@echo "make iproute2-tests  iproute2's own tests of ip and bridge, with tapline in their place (root)"
 	@echo "make sandbox-calls  every system call left out of every list, one at a time: a test has to fail (root, half an hour)"
 	@echo "make kernels  tests on Debian's kernels 5.10, 6.1, 6.12, 6.18 and the newest in QEMU, and a table in docs/limits.md (root, an hour)"
 	@echo "make fuzz     each fuzz target for FUZZ_SECONDS (60); needs a nightly toolchain"
@@ -184,6 +185,12 @@ RANDOM_LINES ?= 3000
 random:
 	@packaging/need.sh test
 	TAPLINE_RANDOM_LINES=$(RANDOM_LINES) TAPLINE_SEED=$(SEED) cargo test --locked -p tapline-cli --test main net::random:: -- --nocapture
+
+# iproute2's tests are Debian's, or those in IPROUTE2_SOURCE.
+.PHONY: iproute2-tests
+iproute2-tests: program
+	@packaging/need.sh test
+	@tools/iproute2-tests.sh $(PROGRAM)
 
 # Lists by name, or all.
 SANDBOX_CALLS ?= all

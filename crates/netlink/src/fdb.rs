@@ -9,6 +9,7 @@ use crate::interface::{IfIndex, MacAddress};
 use crate::neigh::CacheInfo;
 use crate::netlink::Netlink;
 use crate::object::Object;
+use crate::port_vlan::{MAX_VLAN, parse_decimal};
 use crate::schema::{
     Arguments, AttributeSet, AttributeType, BigEndian, Parsed, attribute_set, flag_set, number_enum,
 };
@@ -124,9 +125,12 @@ number_enum! {
 }
 
 impl Fdb {
-    /// Parses flags, further names of states, and a hardware address without a keyword.
-    #[expect(clippy::unnecessary_wraps, reason = "the table calls it")]
-    fn parse_special_keyword(&mut self, keyword: &str, _: &mut Arguments<'_>) -> Parsed<bool> {
+    /// Parses the VLAN, flags, further names of states, and a hardware address without a keyword.
+    fn parse_special_keyword(&mut self, keyword: &str, args: &mut Arguments<'_>) -> Parsed<bool> {
+        if matches!(keyword, "vlan" | "vid") {
+            self.vlan = Some(parse_decimal(keyword, 1..=MAX_VLAN, args)?);
+            return Ok(true);
+        }
         if let Some(flag) = FdbFlags::named(keyword) {
             self.flags = Some(self.flags.unwrap_or_default() | flag);
             return Ok(true);
@@ -175,8 +179,6 @@ flag_set! {
     }
 }
 
-/// The highest VLAN id.
-const MAX_VLAN: u16 = 4094;
 /// The highest VNI.
 const MAX_VNI: u32 = 0x00ff_ffff;
 

@@ -76,15 +76,15 @@ pub use error::{Action, Cause, InvalidRequest, NetlinkError, RequestTarget, Sysc
 pub use fdb::{Fdb, FdbFlags, FdbFlush, FdbKey, FdbState};
 pub use interface::{IfIndex, IfName, InvalidAddress, InvalidName, MacAddress};
 pub use link::{
-    AdInfo, AdSelect, AddrGenMode, AfSpec, ArpAllTargets, ArpValidate, Bond, BondMode, BondPort,
-    BondPortState, Bridge, BridgeId, BridgeOptions, BridgePort, Centiseconds, DontFragment,
-    EncapFlags, EncapPort, FailOverMac, FlowInfo, Geneve, Gre, GreInput, GreKey, GreOutput,
-    HardwareAddress, Hops, Inet6Spec, Ip6Gre, Ip6Tnl, Ip6TnlMode, Ip6TunnelFlags, Ipip, IpipMode,
-    Ipvlan, IpvlanFlags, IpvlanMode, LabelPolicy, LacpRate, Link, LinkFlags, LinkInfo, LinkKind,
-    LinkStatistics, MacAddrMode, Macvlan, MacvlanFlags, MacvlanMode, MiiStatus, Netkit, NetkitMode,
-    NetkitPolicy, NetkitScrub, OperState, PortKind, PortRange, PortState, PrimaryReselect, QosMap,
-    QosMapping, Sit, SitFlags, SitMode, Tos, Ttl, Tun, TunMode, TunnelEncap, Veth, Vlan, VlanFlags,
-    VlanProtocol, Vrf, VrfPort, Vxlan, XmitHashPolicy,
+    AdInfo, AdSelect, AddrGenMode, AfSpec, ArpAllTargets, ArpValidate, Bareudp, BareudpProtocol,
+    Bond, BondMode, BondPort, BondPortState, Bridge, BridgeId, BridgeOptions, BridgePort,
+    Centiseconds, DontFragment, EncapFlags, EncapPort, FailOverMac, FlowInfo, Geneve, Gre,
+    GreInput, GreKey, GreOutput, HardwareAddress, Hops, Inet6Spec, Ip6Gre, Ip6Tnl, Ip6TnlMode,
+    Ip6TunnelFlags, Ipip, IpipMode, Ipvlan, IpvlanFlags, IpvlanMode, LabelPolicy, LacpRate, Link,
+    LinkFlags, LinkInfo, LinkKind, LinkStatistics, MacAddrMode, Macvlan, MacvlanFlags, MacvlanMode,
+    MiiStatus, Netkit, NetkitMode, NetkitPolicy, NetkitScrub, OperState, PortKind, PortRange,
+    PortState, PrimaryReselect, QosMap, QosMapping, Sit, SitFlags, SitMode, Tos, Ttl, Tun, TunMode,
+    TunnelEncap, Veth, Vlan, VlanFlags, VlanProtocol, Vrf, VrfPort, Vxlan, Xfrm, XmitHashPolicy,
 };
 pub use mdb::{FilterMode, Mdb, MdbFlags, MdbGroup, MdbSource, MdbState, Timer};
 pub use neigh::{Neigh, NeighState, NeighbourTable};

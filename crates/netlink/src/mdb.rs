@@ -11,12 +11,13 @@ use crate::codec::{Attribute, Attributes, Malformed, Request, attributes, split}
 use crate::error::{InvalidRequest, RequestTarget, reject_if};
 use crate::interface::{IfIndex, MacAddress};
 use crate::object::{Object, decode_several};
+use crate::port_vlan::{MAX_VLAN, parse_decimal};
 use crate::prefix::Family;
 use crate::route::RouteProtocol;
 use crate::schema::{
-    AttributeCodec, AttributeSet, AttributeSpec, AttributeType, FieldMatcher, InvalidValue,
-    NameLookup, Native, Parsed, TextValue, attribute_set, field_values, fixed_size, flag_set,
-    number_enum, specs, text_field_values, text_form,
+    Arguments, AttributeCodec, AttributeSet, AttributeSpec, AttributeType, FieldMatcher,
+    InvalidValue, NameLookup, Native, Parsed, TextValue, attribute_set, field_values, fixed_size,
+    flag_set, number_enum, specs, text_field_values, text_form,
 };
 use crate::uapi::{
     MDBA_MDB, MDBA_MDB_ENTRY, MDBA_MDB_ENTRY_INFO, MDBA_MDB_SRCATTR_ADDRESS,
@@ -51,6 +52,7 @@ attribute_set! {
             /// Its flags. Read-only.
             flags: MdbFlags;
         }
+        @own parse_special_keyword;
         /// Time until it expires. Read-only.
         timer: Timer = MDBA_MDB_EATTR_TIMER;
         /// The sources to which `filter_mode` applies.
@@ -61,6 +63,16 @@ attribute_set! {
         "src" src: IpAddr = MDBA_MDB_EATTR_SOURCE;
         /// Origin.
         "proto" protocol: RouteProtocol = MDBA_MDB_EATTR_RTPROT;
+    }
+}
+
+impl Mdb {
+    /// Parses `vid VLAN`.
+    fn parse_special_keyword(&mut self, keyword: &str, args: &mut Arguments<'_>) -> Parsed<bool> {
+        if keyword == "vid" {
+            self.vid = Some(parse_decimal(keyword, 0..=u16::MAX, args)?);
+        }
+        Ok(keyword == "vid")
     }
 }
 
@@ -392,9 +404,6 @@ fn nested(attribute: Attribute<'_>, kind: u16) -> Attributes<'_> {
         attributes(&[], attribute.at)
     }
 }
-
-/// The highest VLAN id.
-const MAX_VLAN: u16 = 4094;
 
 impl Object for Mdb {
     /// Bridge, port, group, VLAN, sender.

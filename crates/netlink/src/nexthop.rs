@@ -238,8 +238,10 @@ impl<'de> Deserialize<'de> for ClockTicks {
 }
 
 impl TextValue for ClockTicks {
+    /// A number as in C, or one with a fraction.
     fn parse(text: &str, _: &mut dyn NameLookup) -> Option<Self> {
-        Self::of(text.parse().ok()?)
+        let whole = c_number::<u32>(text).map(f64::from);
+        Self::of(whole.or_else(|| text.parse().ok())?)
     }
 
     fn format(&self, _: &mut dyn NameLookup) -> String {

@@ -1,5 +1,7 @@
 //! VLANs of bridge ports.
 
+use std::ops::RangeInclusive;
+
 use crate::codec::{Attribute, Malformed, Message, Request, attributes};
 use crate::error::{InvalidRequest, RequestTarget, reject_if};
 use crate::header::{BridgeHeader, LinkHeader};
@@ -138,6 +140,19 @@ impl PortVlan {
 
 /// The highest VLAN id.
 pub(crate) const MAX_VLAN: u16 = 4094;
+
+/// Parses the value of `keyword`: a number in decimal digits, also behind a zero, as in `bridge(8)`.
+pub(crate) fn parse_decimal(
+    keyword: &str,
+    range: RangeInclusive<u16>,
+    args: &mut Arguments<'_>,
+) -> Parsed<u16> {
+    let text: String = args.value(keyword)?;
+    let number = text.parse::<u16>().ok();
+    let number = number.filter(|number| range.contains(number));
+    let expected = format!("{keyword}: {} to {}", range.start(), range.end());
+    number.ok_or_else(|| InvalidValue::new(&expected, Some(&text)))
+}
 
 /// The attributes of VLAN messages.
 const ENTRIES: &[AttributeSpec] = specs! {

@@ -205,6 +205,10 @@ pub struct MonitorArgs {
     #[arg(long, help_heading = "Selection")]
     pub changes: bool,
 
+    /// Print details, like 'ip -d monitor'
+    #[arg(short, long, help_heading = "Output")]
+    pub details: bool,
+
     /// Print JSON Lines
     #[arg(short, long, help_heading = "Output")]
     pub json: bool,
@@ -214,6 +218,8 @@ pub struct MonitorArgs {
     pub metrics: Option<SocketAddr>,
 
     /// Objects to follow: link, address, route … vlan, mdb, netns [default: all]
+    ///
+    /// 'file FILE' behind them prints recorded messages instead, as rtmon(8) writes them.
     #[arg(value_name = "OBJECT")]
     pub objects: Vec<String>,
 

@@ -5,7 +5,8 @@ use std::marker::PhantomData;
 use std::os::fd::AsFd;
 
 use tapline::Namespace;
-use tapline::net::{Batch, Event, Family, NetlinkError, Watch};
+use tapline::net::codec::Message;
+use tapline::net::{Batch, Event, Family, Malformed, NetlinkError, Watch};
 
 use super::handle::{NetHandle, usage_failure};
 use super::names::Names;
@@ -39,6 +40,16 @@ pub trait ObjectCommand: Sync {
 
     /// Follows all objects in a namespace, or in the namespace of this process.
     fn watch(&self, namespace: Option<&Namespace>) -> Result<Box<dyn ChangeStream>, NetlinkError>;
+
+    /// The changes in a recorded notification; none if it is about other objects.
+    fn replay(
+        &self,
+        _message: Message<'_>,
+        _names: &mut Names,
+        _format: ChangeFormat,
+    ) -> Result<Vec<ChangeLine>, Malformed> {
+        Ok(Vec::new())
+    }
 }
 
 /// Adds items to a batch and returns their number.
@@ -50,8 +61,15 @@ pub trait ChangeStream: AsFd {
     fn next(
         &mut self,
         names: &mut Names,
-        is_json: bool,
+        format: ChangeFormat,
     ) -> Result<Option<ChangeLine>, NetlinkError>;
+}
+
+/// How changes are printed.
+#[derive(Clone, Copy, Debug)]
+pub struct ChangeFormat {
+    pub is_json: bool,
+    pub level: DetailLevel,
 }
 
 /// A printed change.
@@ -119,6 +137,30 @@ impl<O: CommandSyntax> ObjectCommand for Commands<O> {
     fn watch(&self, namespace: Option<&Namespace>) -> Result<Box<dyn ChangeStream>, NetlinkError> {
         watch(namespace, O::default())
     }
+
+    fn replay(
+        &self,
+        message: Message<'_>,
+        names: &mut Names,
+        format: ChangeFormat,
+    ) -> Result<Vec<ChangeLine>, Malformed> {
+        let event = match message.kind {
+            kind if kind == O::MESSAGES.new => "added",
+            kind if kind == O::MESSAGES.del => "removed",
+            _ => return Ok(Vec::new()),
+        };
+        let mut lines = Vec::new();
+        O::default().decode_each(message.body, |object| {
+            let mut record = Record::new(format.is_json);
+            object.print(&mut record, names, format.level);
+            lines.push(ChangeLine {
+                event,
+                object: O::OBJECT,
+                record: Some(record),
+            });
+        })?;
+        Ok(lines)
+    }
 }
 
 /// Follows the objects that `filter` describes.
@@ -136,7 +178,7 @@ impl<O: CommandSyntax> ChangeStream for Watch<O> {
     fn next(
         &mut self,
         names: &mut Names,
-        is_json: bool,
+        format: ChangeFormat,
     ) -> Result<Option<ChangeLine>, NetlinkError> {
         let Some(event) = self.try_next()? else {
             return Ok(None);
@@ -148,8 +190,8 @@ impl<O: CommandSyntax> ChangeStream for Watch<O> {
             _ => ("overrun", None),
         };
         let record = object.map(|object| {
-            let mut record = Record::new(is_json);
-            object.print(&mut record, names, DetailLevel::default());
+            let mut record = Record::new(format.is_json);
+            object.print(&mut record, names, format.level);
             if event == "removed" {
                 object.forget(names);
             }

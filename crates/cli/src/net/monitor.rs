@@ -1,7 +1,8 @@
 //! `tapline monitor`: changes as they happen.
 
 use std::collections::BTreeMap;
-use std::io::{self, Write};
+use std::fs::File;
+use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
 use std::sync::Arc;
 
@@ -9,27 +10,37 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::thread::CapabilitySet;
 use serde_json::{Value, json};
-use tapline::net::NetlinkError;
+use tapline::net::codec::messages;
+use tapline::net::{Malformed, NetlinkError};
 
-use super::command::{ChangeLine, ChangeStream};
-use super::handle::{NetHandle, open_namespace};
+use super::command::{ChangeFormat, ChangeLine, ChangeStream};
+use super::handle::{NetHandle, open_namespace, usage_failure};
 use super::object::NetObject;
-use super::output::{Record, printable};
+use super::output::{DetailLevel, Record, printable};
 use crate::args::MonitorArgs;
 use crate::failure::{Exit, Failure};
 use crate::metrics::{LatestMetrics, Server, monitor_families};
 use crate::sandbox::{self, Sandbox};
 use crate::{json, signals, user};
 
+/// The longest file of recorded messages that is read.
+const MAX_FILE_BYTES: u64 = 256 * 1024 * 1024;
+
 /// Runs `tapline monitor`.
 pub fn run(args: &MonitorArgs) -> Result<Exit, Failure> {
+    if let [objects @ .., word, path] = args.objects.as_slice()
+        && word == "file"
+    {
+        return replay(args, objects, path);
+    }
+    let format = format(args);
     let mut names = NetHandle::open(args.netns.as_deref())?.names;
     let mut streams = streams(args)?;
     let stop = signals::stop_as(&args.user, args.sandbox)?;
     if args.changes {
         for stream in &mut streams {
             // The first changes report the objects that exist already.
-            while stream.next(&mut names, args.json)?.is_some() {}
+            while stream.next(&mut names, format)?.is_some() {}
         }
     }
     let server = args.metrics.map(Server::bind).transpose()?;
@@ -45,7 +56,7 @@ pub fn run(args: &MonitorArgs) -> Result<Exit, Failure> {
     loop {
         for stream in &mut streams {
             while args.count != Some(count)
-                && let Some(change) = stream.next(&mut names, args.json)?
+                && let Some(change) = stream.next(&mut names, format)?
             {
                 *counts.entry((change.object, change.event)).or_default() += 1;
                 print(change, args)?;
@@ -63,6 +74,70 @@ pub fn run(args: &MonitorArgs) -> Result<Exit, Failure> {
         json::print(&json!({ "event": "summary", "events": count }))?;
     }
     Ok(Exit::Done)
+}
+
+fn format(args: &MonitorArgs) -> ChangeFormat {
+    ChangeFormat {
+        is_json: args.json,
+        level: DetailLevel {
+            details: args.details,
+            ..DetailLevel::default()
+        },
+    }
+}
+
+/// Prints the changes in a file of netlink messages, as rtmon(8) writes it.
+fn replay(args: &MonitorArgs, objects: &[String], path: &str) -> Result<Exit, Failure> {
+    if args.metrics.is_some() || args.changes {
+        let problem = "--metrics and --changes are for changes of this host, not for a file";
+        return Err(usage_failure("monitor", problem));
+    }
+    let objects = if objects.is_empty() {
+        NetObject::MONITORED.to_vec()
+    } else {
+        objects
+            .iter()
+            .map(|word| named(word))
+            .collect::<Result<_, _>>()?
+    };
+    let mut names = NetHandle::open(args.netns.as_deref())?.names;
+    let mut recorded = Vec::new();
+    File::open(path)
+        .and_then(|file| file.take(MAX_FILE_BYTES).read_to_end(&mut recorded))
+        .map_err(|error| Failure::job_on(format!("cannot read {path}"), &error))?;
+    user::leave(&args.user, CapabilitySet::empty())?;
+    Sandbox::new(&sandbox::MONITOR)
+        .read("/run/netns")
+        .read("/var/run/netns")
+        .enter(args.sandbox, false)?;
+    let malformed =
+        |malformed: Malformed| Failure::job_on(format!("{path} is malformed"), &malformed);
+    let mut count = 0_u64;
+    for message in messages(&recorded) {
+        let message = message.map_err(malformed)?;
+        for object in &objects {
+            let changes = object.commands();
+            let changes = changes.replay(message, &mut names, format(args));
+            for change in changes.map_err(malformed)? {
+                if args.count == Some(count) {
+                    break;
+                }
+                print(change, args)?;
+                count += 1;
+            }
+        }
+    }
+    if args.json {
+        json::print(&json!({ "event": "summary", "events": count }))?;
+    }
+    Ok(Exit::Done)
+}
+
+/// The object called `word`.
+fn named(word: &str) -> Result<NetObject, Failure> {
+    let words = NetObject::names(|object| NetObject::MONITORED.contains(&object));
+    let line = format!("{word:?} is not an object that monitor can follow (use {words})");
+    NetObject::named(word).ok_or_else(|| Failure::new(Exit::Usage, line))
 }
 
 /// Serves the counters that are published in the result, and prints the URL.
@@ -98,12 +173,11 @@ fn streams(args: &MonitorArgs) -> Result<Vec<Box<dyn ChangeStream>>, Failure> {
         let streams = streams.filter(|stream| !stream.as_ref().is_err_and(is_unsupported));
         return streams.map(|stream| Ok(stream?)).collect();
     }
-    let named = |word: &String| {
-        let words = NetObject::names(|object| NetObject::MONITORED.contains(&object));
-        let line = format!("{word:?} is not an object that monitor can follow (use {words})");
-        NetObject::named(word).ok_or_else(|| Failure::new(Exit::Usage, line))
-    };
-    let objects: Vec<_> = args.objects.iter().map(named).collect::<Result<_, _>>()?;
+    let objects: Vec<_> = args
+        .objects
+        .iter()
+        .map(|word| named(word))
+        .collect::<Result<_, _>>()?;
     objects
         .into_iter()
         .map(|object| Ok(watch(object)?))

@@ -297,6 +297,26 @@ fn a_monitor_tells_of_groups() {
     running.stop().exit(0);
 }
 
+/// Kernels without VLAN filtering have no VLANs, which is no error.
+#[test]
+fn vlans_are_listed_as_by_bridge() {
+    let host = host();
+    for line in ["vlan show", "vlan show dev va", "vlan"] {
+        let [ours, theirs] = [done(&host, line), theirs(&host, "bridge", line)];
+        assert_eq!(trimmed(&ours), trimmed(&theirs), "{line}");
+    }
+}
+
+#[test]
+fn the_entry_of_a_port_is_that_of_its_bridge() {
+    let host = host();
+    let line = "fdb add 02:00:00:00:00:09 dev va master static";
+    theirs(&host, "bridge", line);
+    let line = "fdb get 02:00:00:00:00:09 dev va";
+    let [ours, theirs] = [done(&host, line), theirs(&host, "bridge", line)];
+    assert_eq!(trimmed(&ours), trimmed(&theirs));
+}
+
 /// Kernels without VLAN filtering report no VLANs.
 #[test]
 fn a_monitor_of_all_objects_skips_those_the_kernel_lacks() {

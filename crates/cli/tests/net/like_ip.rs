@@ -33,6 +33,9 @@ fn all_means_all() {
         "route show 192.0.2/24",
         "-4 route show all",
         "-4 route show match any",
+        "route show tos 0",
+        "route show metric 0",
+        "route show scope link",
         "neigh show all",
         "neigh show to any",
         "neigh show 10.0/16",
@@ -47,6 +50,36 @@ fn all_means_all() {
     assert_eq!(theirs(&host, "ip", "route"), "");
 }
 
+/// ip(8) reads an index in decimal digits, also behind a zero.
+#[test]
+fn the_index_and_the_state_of_a_link_are_those_of_ip() {
+    let [ours, others] = [host(), host()];
+    for line in [
+        "link add i0 index 0100 type bridge",
+        "link set lo state dormant",
+    ] {
+        done(&ours, line);
+        theirs(&others, "ip", line);
+    }
+    let [ours, theirs] = [&ours, &others].map(|host| {
+        let [bridge, lo] =
+            ["link show i0", "link show lo"].map(|line| json_of(host, "ip", line).remove(0));
+        (bridge["ifindex"].clone(), lo["operstate"].clone())
+    });
+    assert_eq!(ours, theirs);
+    assert_eq!(ours, (100.into(), "DORMANT".into()));
+}
+
+#[test]
+fn a_packet_of_a_named_protocol_has_the_route_of_ip() {
+    let host = host();
+    let line = "route get 192.0.2.5 ipproto tcp sport 5 dport 6";
+    let ours = objects(&done(&host, &format!("{line} --json"))).remove(0);
+    let theirs = json_of(&host, "ip", line).remove(0);
+    assert_eq!(ours["gateway"], "10.0.0.3");
+    assert_eq!(ours["gateway"], theirs["gateway"]);
+}
+
 #[test]
 fn new_links_are_those_of_ip() {
     let [ours, others] = [host(), host()];
@@ -54,6 +87,8 @@ fn new_links_are_those_of_ip() {
         "external dstport 4790",
         "external learning dstport 4791",
         "id 5 group 239.1.1.1 dev va dstport 4792",
+        "id 5 dstport 4793 ageing none maxaddress unlimited",
+        "id 5 dstport 4794 remote fd00::5 label 100 hoplimit 0x10",
     ] {
         let line = format!("link add vx type vxlan {line}");
         done(&ours, &line);

@@ -81,7 +81,7 @@ const PARTS: [(&str, &str); 30] = [
     ),
     (
         "metrics",
-        "[mtu (1400|lock 1400|0x500|x)] [window <number>] [rtt (10ms|1s)] [rto_min (200|200ms|1s)] [cwnd <number>] [initcwnd <number>] [hoplimit (1|64|0x10|x)] [quickack (0|1)] [features ecn] [congctl (cubic|nowhere)]",
+        "[mtu (1400|lock 1400|0x500|x)] [window <number>] [rtt (10ms|1s|1.5s|20msecs)] [rto_min (200|200ms|1s|0.2sec|10min)] [cwnd <number>] [initcwnd <number>] [hoplimit (1|64|0x10|x)] [quickack (0|1)] [features ecn] [congctl (cubic|lock cubic|nowhere)]",
     ),
     (
         "type",
@@ -107,7 +107,10 @@ const PARTS: [(&str, &str); 30] = [
         "rule",
         "[(pref|preference|priority|order) <number>] [(tos|dsfield) <tos>] [fwmark <number>[/<number>]] [(iif|oif|dev) <dev>] [uidrange (0-10|10-5|x)] [ipproto (tcp|udp|6|256|nothing)] [sport (80|1-2|5-1|0|65536)] [dport 1000-2000] [tun_id <number>] [(suppress_prefixlength|sup_pl) <small>] [(suppress_ifgroup|sup_group) (default|1|0x2|nobody)] [realms (1|1/2|0x10|cosmos|nobody)] [protocol <proto>] [not] [(goto <number>|nop|l3mdev|(table|lookup) <table>|blackhole|prohibit|unreachable)]",
     ),
-    ("group", "group (1|1/2|1,2/3|1,10/2,255|1/2,300|1/|x)"),
+    (
+        "group",
+        "group (1|1/2|1,2/3|1,10/2,255|1/2,300|1/|x) [type resilient buckets (2|0x8|x) [idle_timer <small>] [unbalanced_timer <small>]]",
+    ),
     (
         "bridge",
         "bridge [forward_delay <number>] [hello_time <number>] [max_age <number>] [ageing_time <number>] [stp_state (0|1)] [priority <number>] [mcast_snooping (0|1)] [mcast_query_interval <number>] [group_fwd_mask <number>]",
@@ -180,7 +183,7 @@ struct Kind {
 }
 
 /// Keys whose values depend on time or on chance.
-const VARIABLE: [&str; 22] = [
+const VARIABLE: [&str; 23] = [
     "operstate",
     "tcn_timer",
     "promiscuity",
@@ -203,6 +206,7 @@ const VARIABLE: [&str; 22] = [
     "cache",
     "link_index",
     "dadfailed",
+    "unbalanced_time",
 ];
 
 /// Whether the kernel adds the object by itself, when it gets to it.

@@ -1,7 +1,7 @@
 //! Commands are abbreviated, rejected and collected in batches as with iproute2.
 
 use crate::support::stack::{done, json_of, objects, refused, tapline, theirs, trimmed};
-use lab::Host;
+use lab::{Host, wait};
 use serde_json::Value;
 
 fn host() -> Host {
@@ -12,6 +12,49 @@ fn host() -> Host {
     done(&host, "addr add 10.0.0.1/24 dev va");
     done(&host, "neigh add 10.0.0.9 lladdr 02:00:00:00:00:09 dev va");
     host
+}
+
+/// The links that rtmon(8) records at its start are printed as by ip(8).
+#[test]
+fn recorded_messages_are_printed() {
+    let host = host();
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("links");
+    let mut rtmon = host.command("rtmon");
+    let mut running = rtmon
+        .arg("file")
+        .arg(&path)
+        .arg("link")
+        .spawn()
+        .expect("it runs");
+    // Each message is written as a whole.
+    let has_all = || {
+        let recorded = std::fs::read(&path).unwrap_or_default();
+        ["lo", "va", "vb"].iter().all(|name| {
+            let name = [name.as_bytes(), b"\0"].concat();
+            recorded.windows(3).any(|bytes| bytes == name)
+        })
+    };
+    wait::until("the links are recorded", has_all);
+    running.kill().expect("it runs");
+    running.wait().expect("it ends");
+    let line = format!("-d monitor file {}", path.display());
+    let shown = theirs(&host, "ip", &line);
+    let is_first = |line: &&str| line.starts_with(|letter: char| letter.is_ascii_digit());
+    let names = shown.lines().filter(is_first);
+    let names: Vec<_> = names
+        .filter_map(|line| line.split([':', '@']).nth(1))
+        .map(|name| name.trim().to_owned())
+        .collect();
+    let ours = done(&host, &format!("monitor --json file {}", path.display()));
+    let events = ours
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"));
+    let ours: Vec<_> = events
+        .filter_map(|event: Value| event["link"]["ifname"].as_str().map(str::to_owned))
+        .collect();
+    assert_eq!(ours, names);
+    assert!(done(&host, &line).contains("numtxqueues"), "details");
 }
 
 /// What shows all in ip(8) shows all here.

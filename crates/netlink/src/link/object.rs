@@ -5,8 +5,9 @@ use super::fields::{
     OperState,
 };
 use super::kind::{
-    Bond, BondPort, Bridge, BridgePort, Geneve, Gre, Ip6Gre, Ip6Tnl, Ipip, Ipvlan, KindSettings,
-    Macvlan, NetkitMode, NetkitPolicy, NetkitScrub, Sit, Tun, Vlan, Vrf, VrfPort, Vxlan, kinds,
+    Bareudp, Bond, BondPort, Bridge, BridgePort, Geneve, Gre, Ip6Gre, Ip6Tnl, Ipip, Ipvlan,
+    KindSettings, Macvlan, NetkitMode, NetkitPolicy, NetkitScrub, Sit, Tun, Vlan, Vrf, VrfPort,
+    Vxlan, Xfrm, kinds,
 };
 use crate::codec::{Attribute, Malformed, Request, attributes};
 use crate::header::LinkHeader;
@@ -407,6 +408,8 @@ impl Flatten for LinkInfo {
 kinds! {
     /// The kind of a link, with its settings.
     pub enum LinkKind: info_kind, "info_kind", "info_data" {
+        /// Packets of layer 3 over UDP.
+        Bareudp(Bareudp) = "bareudp";
         /// A bond of several links.
         Bond(Bond) = "bond";
         /// A software switch.
@@ -447,6 +450,8 @@ kinds! {
         Vrf(Vrf) = "vrf";
         /// Ethernet over UDP.
         Vxlan(Vxlan) = "vxlan";
+        /// An IPsec interface.
+        Xfrm(Xfrm) = "xfrm";
         @plain {
             /// Drops all packets.
             Dummy = "dummy";

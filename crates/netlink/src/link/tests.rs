@@ -1,9 +1,10 @@
 //! Kinds that no kernel at hand may have, in bytes; and that nested pairs have an end.
 
-use super::{Netkit, NetkitMode, NetkitPolicy, NetkitScrub, Veth};
+use super::{FlowInfo, Ip6Tnl, Netkit, NetkitMode, NetkitPolicy, NetkitScrub, Veth};
 use crate::codec::{HEADER_BYTES, Request};
 use crate::interface::IfName;
 use crate::object::Object;
+use crate::schema::{Arguments, Unnamed};
 use crate::verb::Verb;
 use crate::{Link, LinkKind};
 
@@ -70,6 +71,70 @@ fn a_netkit_pair_is_said_and_reported_as_the_headers_have_it() {
     let body = [vec![0; 16], info(&settings)].concat();
     let told = Link::decode(&body).expect("well formed").expect("a link");
     assert_eq!(told.link_kind(), Some(&LinkKind::from(alone)));
+}
+
+/// The kind that `type KIND WORDS` describes.
+fn parsed(kind: &str, words: &str) -> LinkKind {
+    let words: Vec<_> = words.split(' ').map(str::to_owned).collect();
+    let mut lookup = Unnamed;
+    let mut words = Arguments::new(&words, &mut lookup);
+    let mut parsed = LinkKind::named(kind);
+    while let Some(word) = words.next() {
+        let is_known = parsed.parse_keyword(word, &mut words).expect("a value");
+        assert!(is_known, "{word}");
+    }
+    parsed
+}
+
+/// The settings in the requests of `ip link add new0 type KIND WORDS` (iproute2 6.1), as strace shows them.
+#[test]
+fn ipsec_interfaces_and_bareudp_are_described_as_ip_does() {
+    let port = attribute(1, &[0x19, 0xeb]);
+    let all = [
+        port.clone(),
+        attribute(2, &[8, 0]),
+        attribute(3, &100_u16.to_ne_bytes()),
+        attribute(4, &[]),
+    ];
+    for (kind, words, settings) in [
+        ("xfrm", "if_id 0x5", attribute(2, &5_u32.to_ne_bytes())),
+        ("xfrm", "external", attribute(3, &[])),
+        (
+            "bareudp",
+            "dstport 6635 ethertype mpls_uc",
+            [port, attribute(2, &[0x88, 0x47])].concat(),
+        ),
+        (
+            "bareudp",
+            "dstport 6635 ethertype ipv4 srcportmin 100 multiproto",
+            all.concat(),
+        ),
+    ] {
+        let name = [kind.as_bytes(), b"\0"].concat();
+        let info = [attribute(1, &name), attribute(2 | NESTED, &settings)].concat();
+        let expected = [attribute(3, b"new0\0"), attribute(0x12 | NESTED, &info)].concat();
+        let link = named("new0").kind(parsed(kind, words));
+        assert_eq!(said(&link), expected, "{kind} {words}");
+    }
+}
+
+/// `get_u8(&uval, *argv, 16)` and `get_u32(&uval, *argv, 16)`, ip/link_ip6tnl.c and ip/link_gre6.c of iproute2.
+#[test]
+fn the_traffic_class_and_the_flow_label_of_a_tunnel_are_hexadecimal() {
+    let expected = FlowInfo::new(0x10, 0x345);
+    for words in ["tclass 10 flowlabel 345", "tc 0x10 fl 0x345"] {
+        let LinkKind::Ip6Tnl(Ip6Tnl { flowinfo, .. }) = parsed("ip6tnl", words) else {
+            panic!("{words}");
+        };
+        assert_eq!(flowinfo, Some(expected), "{words}");
+    }
+    for [word, value] in [["tclass", "100"], ["flowlabel", "100000"], ["tclass", "+1"]] {
+        let words = [value.to_owned()];
+        let mut lookup = Unnamed;
+        let mut words = Arguments::new(&words, &mut lookup);
+        let result = LinkKind::named("ip6gre").parse_keyword(word, &mut words);
+        result.expect_err("out of range, or a sign");
+    }
 }
 
 /// Each pair has another in its other end: 64 KiB of that would be some hundred levels.

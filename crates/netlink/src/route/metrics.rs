@@ -78,14 +78,31 @@ impl<const N: u32> AttributeCodec<Milliseconds> for Parts<N> {
     }
 }
 
+/// Letters with which the unit of a time begins.
+const UNITS: [char; 4] = ['m', 's', 'M', 'S'];
+
 impl TextValue for Milliseconds {
-    /// A number of milliseconds, or a number with the unit `ms` or `s`.
+    /// A number of milliseconds, or a number with the unit `ms`, `msec`, `msecs`, `s`, `sec` or `secs`, in upper or lower case.
+    /// A part of a millisecond counts as a whole one.
     fn parse(text: &str, _: &mut dyn NameLookup) -> Option<Self> {
-        if let Some(seconds) = text.strip_suffix('s').filter(|text| !text.ends_with('m')) {
-            return c_number::<u32>(seconds)?.checked_mul(1000).map(Self);
+        let (number, unit) = text.split_at(text.find(UNITS).unwrap_or(text.len()));
+        let factor = match unit.to_ascii_lowercase().as_str() {
+            "" | "ms" | "msec" | "msecs" => 1,
+            "s" | "sec" | "secs" => 1000,
+            _ => return None,
+        };
+        if !number.contains('.') {
+            return c_number::<u32>(number)?.checked_mul(factor).map(Self);
         }
-        let number = text.strip_suffix("ms").unwrap_or(text);
-        c_number(number).map(Self)
+        // Signs and exponents would be accepted here.
+        if number.contains(['+', '-', 'e', 'E']) {
+            return None;
+        }
+        let time = (number.parse::<f64>().ok()? * f64::from(factor)).ceil();
+        #[expect(clippy::cast_sign_loss, reason = "the range is checked")]
+        (0.0..=f64::from(u32::MAX))
+            .contains(&time)
+            .then_some(Self(time as u32))
     }
 
     fn format(&self, _: &mut dyn NameLookup) -> String {
@@ -122,7 +139,7 @@ impl Metrics {
         }
         // Without a unit, `ip(8)` means eighths of a millisecond for `rtt` and quarters for `rttvar`.
         if matches!(word, "rtt" | "rttvar")
-            && let Some(time) = words.peek().filter(|time| !time.ends_with('s'))
+            && let Some(time) = words.peek().filter(|time| !time.contains(UNITS))
         {
             let expected = "a time with its unit, such as 10ms";
             return Err(InvalidValue::new(expected, Some(time)));

@@ -1,15 +1,17 @@
 //! A line of a batch as a command, and the link names that lines change.
 
 use std::collections::HashSet;
+use std::ffi::OsString;
 
 use clap::Parser;
 use tapline::net::{Batch, Family, Verb};
 
 use super::line::Line;
-use crate::args::{BatchArgs, NetArgs, leading_flags, translate_flags};
+use crate::args::{BatchArgs, NetArgs, NetnsArgs, NetnsCommand, leading_flags, translate_flags};
 use crate::failure::{Exit, Failure};
 use crate::net::command::BatchItems;
-use crate::net::handle::NetHandle;
+use crate::net::handle::{NetHandle, usage_failure};
+use crate::net::netns;
 use crate::net::object::NetObject;
 use crate::net::verbs::{self, Action};
 use crate::usage;
@@ -42,6 +44,9 @@ impl LineCommand {
             return Standalone::parse(&words, line.number, args).map(Self::Standalone);
         }
         let object = object(command)?;
+        if object == NetObject::Netns {
+            return Standalone::parse(&words, line.number, args).map(Self::Standalone);
+        }
         let commands = object.commands();
         let (action, arguments) = verbs::split(commands.verbs(), &command[1..])?;
         let is_standalone = match action {
@@ -88,13 +93,28 @@ struct LineArgs {
     net: NetArgs,
 }
 
+/// The words behind `netns`.
+#[derive(Debug, Parser)]
+#[command(no_binary_name = true, disable_help_flag = true)]
+#[command(disable_help_subcommand = true, infer_subcommands = true)]
+struct NetnsLineArgs {
+    #[command(flatten)]
+    netns: NetnsArgs,
+}
+
 /// A line that runs on its own.
 #[derive(Debug)]
 pub struct Standalone {
-    object: NetObject,
-    args: NetArgs,
+    job: Job,
     /// The line changes something, and the batch has to undo its changes.
     is_not_undoable: bool,
+}
+
+#[derive(Debug)]
+enum Job {
+    Objects(NetObject, NetArgs),
+    /// Names of namespaces are files.
+    Namespaces(NetnsArgs),
 }
 
 impl Standalone {
@@ -102,20 +122,45 @@ impl Standalone {
     fn parse(words: &[String], number: usize, batch: &BatchArgs) -> Result<Self, Failure> {
         let (flags, words) = words.split_at(leading_flags(words));
         let object = object(words)?;
-        let words = flags.iter().chain(&words[1..]);
-        let parsed = LineArgs::try_parse_from(translate_flags(words));
-        let mut args = parsed.map_err(|error| usage::failure(&error))?.net;
-        if args.netns.is_some() {
-            let line = "-n is for the whole batch, not for a line";
-            return Err(Failure::new(Exit::Usage, line));
+        let words = translate_flags(flags.iter().chain(&words[1..]));
+        if object == NetObject::Netns {
+            return Self::parse_namespaces(words, batch);
         }
+        let parsed = LineArgs::try_parse_from(words);
+        let mut args = parsed.map_err(|error| usage::failure(&error))?.net;
+        check_namespace(args.netns.as_deref())?;
         args.show = batch.show.with_line(args.show);
         args.line = Some(number);
         let (action, _) = verbs::split(object.commands().verbs(), &args.words)?;
         let is_query = matches!(action, Action::Verb(Verb::List | Verb::Get));
         Ok(Self {
-            object,
-            args,
+            job: Job::Objects(object, args),
+            is_not_undoable: batch.undo && !is_query,
+        })
+    }
+
+    /// Parses the words behind `netns`.
+    fn parse_namespaces(words: Vec<OsString>, batch: &BatchArgs) -> Result<Self, Failure> {
+        use NetnsCommand::{Exec, Identify, List, ListId, Pids, Set};
+
+        let parsed = NetnsLineArgs::try_parse_from(words);
+        let mut args = parsed.map_err(|error| usage::failure(&error))?.netns;
+        check_namespace(args.netns.as_deref())?;
+        args.json |= batch.show.json;
+        let command = args.command.as_ref().unwrap_or(&List);
+        if matches!(command, Exec { .. }) {
+            let problem = "exec would run its program in place of the batch";
+            return Err(usage_failure("netns", problem));
+        }
+        let is_query = matches!(
+            command,
+            List | ListId { .. } | Pids { .. } | Identify { .. }
+        );
+        if matches!(command, List | Set { .. } | ListId { .. }) {
+            args.netns.clone_from(&batch.netns);
+        }
+        Ok(Self {
+            job: Job::Namespaces(args),
             is_not_undoable: batch.undo && !is_query,
         })
     }
@@ -127,9 +172,7 @@ impl Standalone {
         }
         // Lines before may have renamed links.
         handle.names.forget();
-        let commands = self.object.commands();
-        let (action, words) = verbs::split(commands.verbs(), &self.args.words)?;
-        match commands.run(handle, action, words, &self.args) {
+        match self.job.run(handle) {
             Err(failure) if failure.exit == Exit::Done => {
                 let line = "standard output is closed";
                 Err(Failure::new(Exit::Failed, line))
@@ -137,6 +180,28 @@ impl Standalone {
             result => result.map(|_| ()),
         }
     }
+}
+
+impl Job {
+    fn run(&self, handle: &mut NetHandle) -> Result<Exit, Failure> {
+        match self {
+            Self::Objects(object, args) => {
+                let commands = object.commands();
+                let (action, words) = verbs::split(commands.verbs(), &args.words)?;
+                commands.run(handle, action, words, args)
+            }
+            Self::Namespaces(args) => netns::run(args),
+        }
+    }
+}
+
+/// Rejects `-n` in a line.
+fn check_namespace(name: Option<&str>) -> Result<(), Failure> {
+    if name.is_some() {
+        let line = "-n is for the whole batch, not for a line";
+        return Err(Failure::new(Exit::Usage, line));
+    }
+    Ok(())
 }
 
 /// Keywords that may stand where a link name may stand.

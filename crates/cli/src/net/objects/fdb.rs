@@ -3,7 +3,9 @@
 use std::collections::HashSet;
 
 use tapline::net::schema::{Arguments, Parsed};
-use tapline::net::{Family, Fdb, FdbFlags, FdbFlush, FdbState, Link, NetlinkError, Verb};
+use tapline::net::{
+    Family, Fdb, FdbFlags, FdbFlush, FdbState, Link, Netlink, NetlinkError, PortKind, Verb,
+};
 
 use crate::args::NetArgs;
 use crate::failure::{Exit, Failure};
@@ -11,7 +13,7 @@ use crate::net::handle::{NetHandle, usage_failure};
 use crate::net::names::Names;
 use crate::net::output::{DetailLevel, Record};
 use crate::net::syntax::{
-    CommandSyntax, Purpose, Selection, no_device, parse_fields, select, show_selected,
+    CommandSyntax, GetError, Purpose, Selection, no_device, parse_fields, select, show_selected,
 };
 
 /// Flags in the order of `print_fdb`, bridge/fdb.c.
@@ -29,6 +31,24 @@ impl CommandSyntax for Fdb {
 
     fn parse_arguments(_: Verb, _: Option<Family>, words: &mut Arguments<'_>) -> Parsed<Self> {
         parse_fields(Self::new(), words)
+    }
+
+    /// The entry of a port is that of its bridge unless `self` is given, as in bridge(8).
+    fn get(
+        netlink: &mut Netlink,
+        family: Option<Family>,
+        words: &mut Arguments<'_>,
+    ) -> Result<Self, GetError> {
+        let mut key = Self::parse_arguments(Verb::Get, family, words)?;
+        let flags = key.flags.unwrap_or_default();
+        let has_place = flags.contains(FdbFlags::SELF) || flags.contains(FdbFlags::MASTER);
+        if !has_place && key.master.is_none() && key.ifindex().0 != 0 {
+            let link = netlink.link(key.ifindex())?;
+            if matches!(link.port_kind(), Some(PortKind::Bridge(_))) {
+                key.flags = Some(flags | FdbFlags::MASTER);
+            }
+        }
+        Ok(netlink.get(&key)?)
     }
 
     /// The entries of a bridge include those of its ports' and its own tables, which do not name the bridge.

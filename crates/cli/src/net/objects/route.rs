@@ -9,6 +9,7 @@ use tapline::net::{
     RouteTable, RouteType, Verb,
 };
 
+use super::rule::parse_protocol;
 use crate::net::handle::unknown_word;
 use crate::net::names::Names;
 use crate::net::output::{DetailLevel, Record, json_fields, remove_defaults};
@@ -48,7 +49,7 @@ impl CommandSyntax for Route {
     ) -> Result<Self, GetError> {
         let mut query = RouteQuery::new();
         while let Some(word) = words.next() {
-            words.offer(&["dev", "vrf", "from", "to", "fibmatch"]);
+            words.offer(&["dev", "vrf", "from", "to", "fibmatch", "ipproto"]);
             match word {
                 "dev" => query.oif = Some(words.value(word)?),
                 "vrf" => query.oif = Some(words.vrf()?.0),
@@ -58,6 +59,7 @@ impl CommandSyntax for Route {
                     query.to = Some(words.value::<Prefix>(word)?.ip);
                 }
                 "fibmatch" => query.fibmatch = Some(true),
+                "ipproto" => query.ipproto = Some(parse_protocol(words)?),
                 _ if query.parse_keyword(word, words)? => {}
                 _ if query.to.is_none() => {
                     let bad = |_| InvalidValue::new("an address", Some(word));
@@ -82,6 +84,10 @@ impl CommandSyntax for Route {
         self.table = self.table.filter(|_| filter.table.is_none());
         self.protocol = self.protocol.filter(|_| filter.protocol.is_none());
         self.gateway = self.gateway.filter(|_| filter.gateway.is_none());
+        self.scope = self.scope.filter(|_| filter.scope.is_none());
+        self.prefsrc = self.prefsrc.filter(|_| filter.prefsrc.is_none());
+        self.metric = self.metric.filter(|_| filter.metric.is_none());
+        self.tos = self.tos.filter(|_| filter.tos.is_none());
     }
 
     fn print(&self, record: &mut Record, names: &mut Names, level: DetailLevel) {
@@ -253,6 +259,9 @@ impl ListQuery {
         }
         let mut filter = self.route.clone();
         filter.family = family;
+        // 0 selects the routes that have none.
+        filter.tos = filter.tos.filter(|tos| tos.0 != 0);
+        filter.metric = filter.metric.filter(|metric| *metric != 0);
         if !self.all_tables {
             filter.table.get_or_insert(RouteTable::Main);
         }
@@ -263,6 +272,11 @@ impl ListQuery {
         let Some(dst) = route.dst else { return false };
         let is_local = matches!(route.kind, Some(RouteType::Local | RouteType::Broadcast));
         if self.vrf && self.route.kind.is_none() && is_local {
+            return false;
+        }
+        let of = |route: &Route| [route.tos.map(|tos| tos.0.into()), route.metric];
+        let mut pairs = of(&self.route).into_iter().zip(of(route));
+        if pairs.any(|(wanted, found)| wanted == Some(0) && found.is_some_and(|it| it != 0)) {
             return false;
         }
         self.networks

@@ -255,8 +255,8 @@ fn protocol_name(number: u8) -> String {
     )
 }
 
-/// Parses `[SOURCE/]DESTINATION` realms.
-fn parse_protocol(words: &mut Arguments<'_>) -> Parsed<u8> {
+/// A protocol above IP, by its number or name.
+pub fn parse_protocol(words: &mut Arguments<'_>) -> Parsed<u8> {
     let named = words.peek().and_then(|word| {
         let found = PROTOCOLS.iter().find(|(_, name)| *name == word);
         found.map(|(number, _)| *number)

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use tapline::net::schema::{Arguments, Parsed};
-use tapline::net::{Family, PortVlan, Verb, VlanStatistics};
+use tapline::net::{Family, Listing, PortVlan, Verb, VlanStatistics};
 
 use crate::args::NetArgs;
 use crate::failure::{Exit, Failure};
@@ -31,7 +31,11 @@ impl CommandSyntax for PortVlan {
         if level.statistics {
             filter.statistics = Some(VlanStatistics::new());
         }
-        let listing = handle.netlink.list(&filter)?;
+        let listing = match handle.netlink.list(&filter) {
+            // A kernel without VLAN filtering has none.
+            Err(error) if error.errno() == Some(libc::EOPNOTSUPP) => Listing::default(),
+            result => result?,
+        };
         handle.names.load();
         let has_ranges = (args.compress_vlans || level.details) && !level.statistics;
         let is_equal = |one: &Self, next: &Self| {

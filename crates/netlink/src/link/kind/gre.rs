@@ -26,9 +26,9 @@ attribute_set! {
         /// The underlying link.
         "dev" link: IfIndex as NonZero = IFLA_GRE_LINK;
         /// TTL of outer packets.
-        "ttl" | "hoplimit" ttl: Ttl = IFLA_GRE_TTL;
+        "ttl" | "hoplimit" | "hlim" ttl: Ttl = IFLA_GRE_TTL;
         /// Type of service of outer packets.
-        "tos" | "dsfield" tos: Tos = IFLA_GRE_TOS;
+        "tos" | "dsfield" | "tclass" tos: Tos = IFLA_GRE_TOS;
         /// The don't-fragment bit of outer packets.
         "pmtudisc" pmtudisc: bool = IFLA_GRE_PMTUDISC;
         /// Whether the inner don't-fragment bit is ignored; excludes `pmtudisc`.
@@ -189,7 +189,7 @@ attribute_set! {
         /// The underlying link.
         "dev" link: IfIndex as NonZero = IFLA_GRE_LINK;
         /// TTL of outer packets.
-        "hoplimit" | "ttl" ttl: Ttl = IFLA_GRE_TTL;
+        "hoplimit" | "ttl" | "hlim" ttl: Ttl = IFLA_GRE_TTL;
         /// Maximum number of nested tunnels, unless `ignore_encap_limit` is set.
         encap_limit: u8 = IFLA_GRE_ENCAP_LIMIT;
         /// Traffic class and flow label of outer packets, as in the IPv6 header.

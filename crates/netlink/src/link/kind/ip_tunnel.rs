@@ -37,9 +37,9 @@ attribute_set! {
         /// The underlying link.
         "dev" link: IfIndex as NonZero = IFLA_IPTUN_LINK;
         /// TTL of outer packets.
-        "ttl" | "hoplimit" ttl: Ttl = IFLA_IPTUN_TTL;
+        "ttl" | "hoplimit" | "hlim" ttl: Ttl = IFLA_IPTUN_TTL;
         /// Type of service of outer packets.
-        "tos" | "dsfield" tos: Tos = IFLA_IPTUN_TOS;
+        "tos" | "dsfield" | "tclass" | "tc" tos: Tos = IFLA_IPTUN_TOS;
         /// The don't-fragment bit of outer packets.
         "pmtudisc" pmtudisc: bool = IFLA_IPTUN_PMTUDISC;
         /// The encapsulated protocol.
@@ -87,9 +87,9 @@ attribute_set! {
         /// The underlying link.
         "dev" link: IfIndex as NonZero = IFLA_IPTUN_LINK;
         /// TTL of outer packets.
-        "ttl" | "hoplimit" ttl: Ttl = IFLA_IPTUN_TTL;
+        "ttl" | "hoplimit" | "hlim" ttl: Ttl = IFLA_IPTUN_TTL;
         /// Type of service of outer packets.
-        "tos" | "dsfield" tos: Tos = IFLA_IPTUN_TOS;
+        "tos" | "dsfield" | "tclass" | "tc" tos: Tos = IFLA_IPTUN_TOS;
         /// The don't-fragment bit of outer packets.
         "pmtudisc" pmtudisc: bool = IFLA_IPTUN_PMTUDISC;
         /// The encapsulated protocol.
@@ -156,7 +156,7 @@ attribute_set! {
         /// The underlying link.
         "dev" link: IfIndex as NonZero = IFLA_IPTUN_LINK;
         /// TTL of outer packets.
-        "hoplimit" | "ttl" ttl: Ttl = IFLA_IPTUN_TTL;
+        "hoplimit" | "ttl" | "hlim" ttl: Ttl = IFLA_IPTUN_TTL;
         /// Maximum number of nested tunnels, unless `ignore_encap_limit` is set.
         encap_limit: u8 = IFLA_IPTUN_ENCAP_LIMIT;
         /// Traffic class and flow label of outer packets, as in the IPv6 header.
@@ -256,15 +256,16 @@ pub(super) struct Ipv6TunnelFields<'a> {
 }
 
 impl Ipv6TunnelFields<'_> {
-    /// `encaplimit`, `tclass`, `flowlabel`, `dscp`, `fwmark`: a value, or `none` or `inherit`.
+    /// `encaplimit`, `tclass`, `flowlabel`, `dscp`, `fwmark`: a value, or `none` or `inherit`. As in `ip(8)`, the traffic
+    /// class and the flow label are hexadecimal with or without `0x`.
     pub(super) fn parse_keyword(self, word: &str, words: &mut Arguments<'_>) -> Parsed<bool> {
         let inherits = matches!(words.peek(), Some("inherit" | "none"));
         let flags = self.flags.unwrap_or_default();
         let flow = self.flowinfo.unwrap_or_default();
         let flags = match word {
             "encaplimit" => flags.ignore_encap_limit(inherits),
-            "tclass" | "tos" | "dsfield" => flags.use_orig_tclass(inherits),
-            "flowlabel" => flags.use_orig_flowlabel(inherits),
+            "tclass" | "tc" | "tos" | "dsfield" => flags.use_orig_tclass(inherits),
+            "flowlabel" | "fl" => flags.use_orig_flowlabel(inherits),
             "dscp" => flags.rcv_dscp_copy(inherits),
             "fwmark" => flags.use_orig_fwmark(inherits),
             _ => return Ok(false),
@@ -272,15 +273,29 @@ impl Ipv6TunnelFields<'_> {
         match word {
             _ if inherits => _ = words.next(),
             "encaplimit" => *self.encap_limit = Some(words.value(word)?),
-            "flowlabel" => {
-                let label = words.value(word)?;
+            "flowlabel" | "fl" => {
+                let label = hexadecimal(word, 0xf_ffff, words)?;
                 *self.flowinfo = Some(FlowInfo::new(flow.traffic_class(), label));
             }
             "fwmark" => *self.fwmark = Some(words.value(word)?),
             "dscp" => return Err(InvalidValue::new(word, words.next())),
-            _ => *self.flowinfo = Some(FlowInfo::new(words.value(word)?, flow.flow_label())),
+            _ => {
+                let class = hexadecimal(word, 0xff, words)?;
+                *self.flowinfo = Some(FlowInfo::new(class as u8, flow.flow_label()));
+            }
         }
         *self.flags = Some(flags);
         Ok(true)
     }
+}
+
+/// The value of `word`: a hexadecimal number of at most `max`.
+fn hexadecimal(word: &str, max: u32, words: &mut Arguments<'_>) -> Parsed<u32> {
+    let found = words.next();
+    let digits = found.map(|text| text.strip_prefix("0x").unwrap_or(text));
+    // A sign would be accepted here.
+    let digits = digits.filter(|digits| digits.bytes().all(|byte| byte.is_ascii_hexdigit()));
+    let number = digits.and_then(|digits| u32::from_str_radix(digits, 16).ok());
+    let number = number.filter(|number| *number <= max);
+    number.ok_or_else(|| InvalidValue::new(word, found))
 }

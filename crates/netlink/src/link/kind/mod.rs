@@ -1,5 +1,6 @@
 //! What is particular to each kind of link: a file for each.
 
+mod bareudp;
 mod bond;
 mod bridge;
 mod gre;
@@ -12,7 +13,9 @@ mod tunnel;
 mod vlan;
 mod vrf;
 mod vxlan;
+mod xfrm;
 
+pub use bareudp::*;
 pub use bond::*;
 pub use bridge::*;
 pub use gre::*;
@@ -25,3 +28,4 @@ pub use tunnel::*;
 pub use vlan::*;
 pub use vrf::*;
 pub use vxlan::*;
+pub use xfrm::*;

@@ -19,13 +19,13 @@ attribute_set! {
     /// `vlan_policy`, net/8021q/vlan_netlink.c.
     pub struct Vlan {
         /// EtherType of its tag.
-        "protocol" protocol: VlanProtocol as BigEndian = IFLA_VLAN_PROTOCOL;
+        "protocol" | "proto" protocol: VlanProtocol as BigEndian = IFLA_VLAN_PROTOCOL;
         "id" [0..=4094] id: u16 = IFLA_VLAN_ID;
         flags: VlanFlags as MaskedBitField = IFLA_VLAN_FLAGS, Flatten;
         /// Maps the priority in the tag of received packets to packet priorities.
-        "ingress-qos-map" ingress_qos: Vec<QosMapping> as QosMap = IFLA_VLAN_INGRESS_QOS;
+        "ingress-qos-map" | "ingress" ingress_qos: Vec<QosMapping> as QosMap = IFLA_VLAN_INGRESS_QOS;
         /// Maps packet priorities to the priority in the tag of sent packets.
-        "egress-qos-map" egress_qos: Vec<QosMapping> as QosMap = IFLA_VLAN_EGRESS_QOS;
+        "egress-qos-map" | "egress" egress_qos: Vec<QosMapping> as QosMap = IFLA_VLAN_EGRESS_QOS;
     }
 }
 

@@ -1,7 +1,8 @@
 //! VRF links.
 
 use super::kinds::KindSettings;
-use crate::schema::attribute_set;
+use crate::route::RouteTable;
+use crate::schema::{Arguments, Parsed, attribute_set};
 
 attribute_set! {
     /// A routing domain of its own.
@@ -24,6 +25,16 @@ attribute_set! {
     }
 }
 
-impl KindSettings for Vrf {}
+impl KindSettings for Vrf {
+    /// `table`, which may be a name.
+    fn parse_special_keyword(&mut self, word: &str, words: &mut Arguments<'_>) -> Parsed<bool> {
+        if word != "table" {
+            return Ok(false);
+        }
+        let table: RouteTable = words.value(word)?;
+        self.table = Some(table.into());
+        Ok(true)
+    }
+}
 
 impl KindSettings for VrfPort {}

@@ -47,7 +47,7 @@ attribute_set! {
         /// The don't-fragment bit of outer packets.
         "df" df: DontFragment = IFLA_VXLAN_DF;
         /// Flow label of outer IPv6 packets.
-        "flowlabel" label: u32 as BigEndian = IFLA_VXLAN_LABEL;
+        "flowlabel" | "label" label: u32 as BigEndian = IFLA_VXLAN_LABEL;
         /// The source of the flow label. Since Linux 6.7.
         "label_policy" label_policy: LabelPolicy = IFLA_VXLAN_LABEL_POLICY;
         /// Ageing time of learned addresses in seconds; 0 is infinite.
@@ -112,7 +112,7 @@ attribute_set! {
         /// The don't-fragment bit of outer packets.
         "df" df: DontFragment = IFLA_GENEVE_DF;
         /// Flow label of outer IPv6 packets.
-        "flowlabel" label: u32 as BigEndian = IFLA_GENEVE_LABEL;
+        "flowlabel" | "label" label: u32 as BigEndian = IFLA_GENEVE_LABEL;
         /// The UDP port to which it sends and on which it receives.
         "dstport" port: u16 as BigEndian = IFLA_GENEVE_PORT;
         /// The UDP source ports. Since Linux 6.15.
@@ -130,22 +130,26 @@ attribute_set! {
     }
 }
 
-macro_rules! parse_ttl_inherit {
-    ($($type:ty),*) => {$(
-        impl KindSettings for $type {
-            /// `ttl inherit`.
-            fn parse_special_keyword(
-                &mut self,
-                word: &str,
-                words: &mut Arguments<'_>,
-            ) -> Parsed<bool> {
-                let inherits = matches!(word, "ttl" | "hoplimit") && words.skip(&["inherit"]);
-                if inherits {
-                    self.ttl_inherit = Some(true);
-                }
-                Ok(inherits)
-            }
+impl KindSettings for Vxlan {
+    /// `ttl inherit`, `ageing none` and `maxaddress unlimited`.
+    fn parse_special_keyword(&mut self, word: &str, words: &mut Arguments<'_>) -> Parsed<bool> {
+        match word {
+            "ttl" | "hoplimit" if words.skip(&["inherit"]) => self.ttl_inherit = Some(true),
+            "ageing" if words.skip(&["none"]) => self.ageing = Some(0),
+            "maxaddress" if words.skip(&["unlimited"]) => self.limit = Some(0),
+            _ => return Ok(false),
         }
-    )*};
+        Ok(true)
+    }
 }
-parse_ttl_inherit!(Vxlan, Geneve);
+
+impl KindSettings for Geneve {
+    /// `ttl inherit`.
+    fn parse_special_keyword(&mut self, word: &str, words: &mut Arguments<'_>) -> Parsed<bool> {
+        let inherits = matches!(word, "ttl" | "hoplimit") && words.skip(&["inherit"]);
+        if inherits {
+            self.ttl_inherit = Some(true);
+        }
+        Ok(inherits)
+    }
+}

@@ -21,7 +21,7 @@ fn vlans() {
     let vlan = || Vlan::new().id(5);
     compare(&host, Some("lower0"), vlan(), "id 5");
     let provider = vlan().protocol(VlanProtocol::Dot1Ad);
-    compare(&host, Some("lower0"), provider, "protocol 802.1ad id 5");
+    compare(&host, Some("lower0"), provider, "proto 802.1ad id 5");
     let flags = VlanFlags::new().reorder_hdr(false).gvrp(true).mvrp(true);
     let flags = flags.loose_binding(true).bridge_binding(true);
     let line = "id 5 reorder_hdr off gvrp on mvrp on loose_binding on bridge_binding on";
@@ -41,6 +41,7 @@ fn vlans() {
 fn routing_domains() {
     let Some(host) = host() else { return };
     compare(&host, None, Vrf::new().table(77), "table 77");
+    compare(&host, None, Vrf::new().table(253), "table default");
     host.ip("link add red type vrf table 1000");
     host.ip("link set lower0 master red");
     let told = host.netlink().link_named("lower0").expect("told");

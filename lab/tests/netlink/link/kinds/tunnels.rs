@@ -182,7 +182,7 @@ fn ip_over_ipv6() {
     let flags = Ip6TunnelFlags::new().ignore_encap_limit(false);
     let flags = flags.use_orig_tclass(false).use_orig_flowlabel(false);
     let line = "mode any remote fd00::9 local fd00::1 hoplimit 9 encap-udp6-csum encaplimit 3 \
-        tclass 0x12 flowlabel 0x345";
+        tclass 12 flowlabel 345";
     compare(&host, None, wanted.flags(flags), line);
     let flags = Ip6TunnelFlags::new()
         .ignore_encap_limit(true)

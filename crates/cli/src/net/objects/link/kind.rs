@@ -45,8 +45,12 @@ fn json(info: &LinkInfo, names: &mut Names) -> Value {
     let mut fields = json_fields(info, &links, names);
     let data = fields.get_mut("info_data").and_then(Value::as_object_mut);
     match (&info.kind, data) {
+        (Some(LinkKind::Bareudp(_)), Some(data)) => {
+            data.entry("multiproto").or_insert(false.into());
+        }
         (Some(LinkKind::Bridge(_)), Some(data)) => fix_bridge(data),
         (Some(LinkKind::Vlan(_)), Some(data)) => fix_vlan(data),
+        (Some(LinkKind::Xfrm(_)), Some(data)) => fix_xfrm(data),
         _ => {}
     }
     let data = fields.get_mut("info_slave_data");
@@ -61,10 +65,21 @@ fn print_text(info: &LinkInfo, text: &mut String, names: &mut Names) {
     if let Some(kind) = &info.kind {
         push(text, format_args!("\n    {}", kind.name()));
         match kind {
+            LinkKind::Bareudp(bareudp) => {
+                push_kind(text, kind, names);
+                if bareudp.multiproto != Some(true) {
+                    push(text, format_args!(" nomultiproto"));
+                }
+            }
             LinkKind::Bridge(_) => {
                 push_data(text, &json(info, names)["info_data"], &BRIDGE_WORDS);
             }
             LinkKind::Vlan(_) => push_vlan(text, &json(info, names)["info_data"]),
+            LinkKind::Xfrm(xfrm) if xfrm.external != Some(true) => {
+                let id = xfrm.if_id.unwrap_or_default();
+                push(text, format_args!(" if_id {id:#x}"));
+            }
+            LinkKind::Xfrm(_) => push(text, format_args!(" external")),
             LinkKind::Bond(_) => kind.format_fields(names, &mut |word, value| {
                 push(text, format_args!(" {word} {value}"));
             }),
@@ -120,6 +135,15 @@ fn fix_vlan(data: &mut Map<String, Value>) {
     let flags: Vec<_> = set.map(|(name, _)| name.to_uppercase()).collect();
     data.retain(|_, value| !value.is_boolean());
     data.insert("flags".to_owned(), flags.into());
+}
+
+/// ip(8) prints the ID in hexadecimal, and none of a link with `external`.
+fn fix_xfrm(data: &mut Map<String, Value>) {
+    if data.contains_key("external") {
+        data.remove("if_id");
+    } else if let Some(id) = data.get_mut("if_id") {
+        *id = hexadecimal(id.as_u64().unwrap_or_default()).into();
+    }
 }
 
 fn push_vlan(text: &mut String, data: &Value) {

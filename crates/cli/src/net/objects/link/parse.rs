@@ -3,7 +3,9 @@
 use std::fs;
 
 use tapline::net::schema::{Arguments, Flatten, InvalidValue, Parsed};
-use tapline::net::{BridgePort, IfIndex, IfName, Link, LinkKind, Namespace, PortKind, Verb, Veth};
+use tapline::net::{
+    BridgePort, IfIndex, IfName, Link, LinkKind, Namespace, OperState, PortKind, Verb, Veth,
+};
 
 use super::names::{parse_group, parse_mode};
 use crate::net::handle::{NAMESPACE_WORD, unknown_word};
@@ -44,7 +46,11 @@ fn parse_field(link: &mut Link, verb: Verb, word: &str, words: &mut Arguments<'_
                 Err(_) => link.namespace = Some(namespace(&name)?),
             }
         }
-        "index" => link.index = Some(IfIndex(words.value("index")?)),
+        "index" => link.index = Some(index(words)?),
+        // Other values are states of a bridge port.
+        "state" if link.linkinfo.is_none() && words.peek().is_some_and(is_operational_state) => {
+            link.state = Some(words.value("state")?);
+        }
         "master" if words.peek().is_none() && link.port_kind().is_some() => {
             return parse_port(link, word, words);
         }
@@ -77,6 +83,24 @@ fn parse_field(link: &mut Link, verb: Verb, word: &str, words: &mut Arguments<'_
         }
     }
     Ok(true)
+}
+
+/// The index of a link, in decimal digits, also behind a zero (`iplink_parse`, ip/iplink.c).
+fn index(words: &mut Arguments<'_>) -> Parsed<IfIndex> {
+    let text: String = words.value("index")?;
+    let number = text.parse::<u32>().ok().filter(|number| *number > 0);
+    let expected = "an index: a decimal number";
+    number
+        .map(IfIndex)
+        .ok_or_else(|| InvalidValue::new(expected, Some(&text)))
+}
+
+/// Whether `word` is the name of an operational state.
+fn is_operational_state(word: &str) -> bool {
+    let is_number = word
+        .bytes()
+        .all(|byte| byte.is_ascii_hexdigit() || byte == b'x');
+    !is_number && word.parse::<OperState>().is_ok()
 }
 
 /// Attributes of the kind and of the port.

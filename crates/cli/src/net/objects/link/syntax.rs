@@ -85,7 +85,8 @@ impl CommandSyntax for Link {
 }
 
 /// Types of links that can be added.
-const KINDS: [&str; 22] = [
+const KINDS: [&str; 24] = [
+    "bareudp",
     "bond",
     "bridge",
     "dummy",
@@ -108,6 +109,7 @@ const KINDS: [&str; 22] = [
     "vrf",
     "vxlan",
     "wireguard",
+    "xfrm",
 ];
 
 /// Hop limit of tunnels over IPv6 (`DEFAULT_TNL_HOP_LIMIT`, ip/tunnel.h).
