@@ -1,8 +1,9 @@
 //! Executes the commands of the README and the guide, on a host with the interface that they name.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
+use std::sync::Mutex;
+use std::{fs, iter, thread};
 
 use lab::generator::send_frames;
 use lab::systemd::Systemd;
@@ -260,30 +261,49 @@ fn frames(here: MacAddress, peer: MacAddress) -> Vec<Vec<u8>> {
 
 #[test]
 fn the_commands_of_the_documents_do_what_they_say() {
-    let (mut executed, mut wrong) = (0, Vec::new());
     let installed = install_library();
     let libraries = installed.path().join("lib");
-    for document in documents() {
-        let site = Site::new(&libraries);
-        let mut blocks = blocks(&document);
-        blocks.extend(commands_of_tables(&document));
-        for block in &blocks {
-            let output = match block.info.as_str() {
-                VLAN_FILTERING | BUILD => continue,
-                "systemd" => site.execute_beside_systemd(&block.text),
-                "make" => dry_run(&block.text),
-                info => {
-                    let is_known = info.is_empty() || info.starts_with("status=");
-                    assert!(is_known, "{}: {info}", block.place());
-                    site.execute(&block.script())
-                }
-            };
-            wrong.extend(block.difference(&output));
-            executed += 1;
+    let (mut executed, mut wrong) = (0, Vec::new());
+    let pages = Mutex::new(documents().into_iter());
+    let next = || pages.lock().expect("no thread panicked").next();
+    let run_pages = || -> Vec<_> {
+        iter::from_fn(next)
+            .map(|page| run(&page, &libraries))
+            .collect()
+    };
+    // Most commands wait for packets or for Ctrl-C: pages side by side end sooner.
+    thread::scope(|scope| {
+        let threads: Vec<_> = (0..4).map(|_| scope.spawn(&run_pages)).collect();
+        for thread in threads {
+            for (blocks, differences) in thread.join().expect("the test's own checks hold") {
+                executed += blocks;
+                wrong.extend(differences);
+            }
         }
-    }
+    });
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert!(executed > 70, "{executed}");
+}
+
+/// Executes the commands of a page, on a host of its own. Returns how many blocks there were, and what differed.
+fn run(page: &Path, libraries: &Path) -> (usize, Vec<String>) {
+    let site = Site::new(libraries);
+    let (mut executed, mut wrong) = (0, Vec::new());
+    for block in blocks(page).iter().chain(&commands_of_tables(page)) {
+        let output = match block.info.as_str() {
+            VLAN_FILTERING | BUILD => continue,
+            "systemd" => site.execute_beside_systemd(&block.text),
+            "make" => dry_run(&block.text),
+            info => {
+                let is_known = info.is_empty() || info.starts_with("status=");
+                assert!(is_known, "{}: {info}", block.place());
+                site.execute(&block.script())
+            }
+        };
+        wrong.extend(block.difference(&output));
+        executed += 1;
+    }
+    (executed, wrong)
 }
 
 /// Has make(1) print what it would do: the tests themselves are one of its targets.
