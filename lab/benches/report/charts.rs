@@ -4,7 +4,7 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use tapline_lab::benchmarks::{Cell, Column, Figures, Spread};
 
-use super::page::chart::{Area, Chart, ChartTable, Drawn, GRID, INK, SERIES, letters, short};
+use super::page::chart::{Area, Chart, ChartTable, DrawResult, GRID, INK, SERIES, letters, short};
 
 /// Distance of the drawing from the edges.
 const MARGIN: i32 = 8;
@@ -57,7 +57,7 @@ impl Chart for Ranges<'_> {
         self.rows.len() as u32 * BAR_HEIGHT + MARGIN.unsigned_abs()
     }
 
-    fn draw(&self, area: &Area<'_>, width: u32) -> Drawn {
+    fn draw(&self, area: &Area<'_>, width: u32) -> DrawResult {
         let right = width.cast_signed() - MARGIN;
         let most = self.rows.iter().map(|(_, cell)| cell.spread.most);
         let most = most.fold(f64::MIN_POSITIVE, f64::max);
@@ -178,7 +178,7 @@ impl Chart for Curves<'_> {
         PLOT_HEIGHT + (self.lines.len() as u32 + 1) * LEGEND_HEIGHT
     }
 
-    fn draw(&self, area: &Area<'_>, width: u32) -> Drawn {
+    fn draw(&self, area: &Area<'_>, width: u32) -> DrawResult {
         let (plot, legend) = area.split_vertically(PLOT_HEIGHT);
         let all = self.lines.iter().flat_map(|(_, points)| points);
         let most = all.fold((1.0, f64::MIN_POSITIVE), |most: (f64, f64), point| {

@@ -204,7 +204,7 @@ pub const UNTRACED_CALLS: &[UntracedCalls] = &[
         COMPLETE_PAGE,
         &["report_of_runs::the_page_of_a_measurement_has_every_packet"],
     ),
-    elsewhere(
+    untraced(
         "latency",
         SCREEN_CALLS,
         SCREEN,
@@ -234,13 +234,13 @@ pub const UNTRACED_CALLS: &[UntracedCalls] = &[
         COMPLETE_PAGE,
         &["report_of_runs::the_page_of_a_run_has_every_probe_and_answer"],
     ),
-    elsewhere(
+    untraced(
         "ping",
         &[libc::SYS_unlink],
         HALF_PAGE,
         &["sandbox::full_disks::no_half_page_is_left"],
     ),
-    elsewhere(
+    untraced(
         "ping",
         &[libc::SYS_ftruncate],
         PAGE,
@@ -270,7 +270,7 @@ pub const UNTRACED_CALLS: &[UntracedCalls] = &[
         COMPLETE_PAGE,
         &["report::page_file::a_page_is_replaced_as_a_whole"],
     ),
-    elsewhere(
+    untraced(
         "read",
         CUT,
         FULL_DISK,

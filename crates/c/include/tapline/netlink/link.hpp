@@ -26,6 +26,53 @@ struct Names<OperState> {
     static constexpr std::array<Named, 7> values = {{{0u, "UNKNOWN"}, {1u, "NOTPRESENT"}, {2u, "DOWN"}, {3u, "LOWERLAYERDOWN"}, {4u, "TESTING"}, {5u, "DORMANT"}, {6u, "UP"}}};
 };
 
+enum class BareudpProtocol : std::uint16_t {
+    Ip = 2048,
+    Ipv6 = 34525,
+    MplsUc = 34887,
+    MplsMc = 34888,
+};
+
+template <>
+struct Names<BareudpProtocol> {
+    static constexpr bool isFlags = false;
+    static constexpr std::array<Named, 4> values = {{{2048u, "ip"}, {34525u, "ipv6"}, {34887u, "mpls_uc"}, {34888u, "mpls_mc"}}};
+};
+
+/// Packets of layer 3 over UDP, without a header between them: MPLS over UDP (RFC 7510), or IP.
+///
+/// Equals `ip link add NAME type bareudp dstport PORT ethertype PROTOCOL`.
+struct Bareudp {
+    static constexpr const char *typeName = "Bareudp";
+    static const FieldTable typeFields;
+
+    /// The UDP port to which it sends and on which it receives. Required at creation.
+    std::optional<std::uint16_t> dstport = {};
+    /// The protocol of the packets. Required at creation.
+    std::optional<BareudpProtocol> ethertype = {};
+    /// The lowest UDP source port.
+    std::optional<std::uint16_t> srcportmin = {};
+    /// Whether it carries MPLS multicast beside MPLS unicast, or IPv6 beside IPv4.
+    std::optional<bool> multiproto = {};
+
+    Bareudp &setDstport(Number<std::uint16_t> value) { dstport.emplace(value.value); return *this; }
+    Bareudp &setEthertype(BareudpProtocol value) { ethertype.emplace(value); return *this; }
+    Bareudp &setSrcportmin(Number<std::uint16_t> value) { srcportmin.emplace(value.value); return *this; }
+    Bareudp &setMultiproto(Switch value) { multiproto.emplace(value.value); return *this; }
+
+    /// Calls `visit` with the id, the name and the value of each field.
+    template <class Self, class Visit>
+    static constexpr void fields(Self &self, Visit &&visit)
+    {
+        visit(0xaeece737u, "dstport", self.dstport);
+        visit(0x0da2c693u, "ethertype", self.ethertype);
+        visit(0x27e2baeeu, "srcportmin", self.srcportmin);
+        visit(0xead83e58u, "multiproto", self.multiproto);
+    }
+
+    bool operator==(const Bareudp &) const = default;
+};
+
 enum class BondMode : std::uint8_t {
     BalanceRr = 0,
     ActiveBackup = 1,
@@ -1787,6 +1834,36 @@ struct Vxlan {
     bool operator==(const Vxlan &) const = default;
 };
 
+/// An interface for IPsec: its packets are transformed by the policies and states with its ID.
+///
+/// Equals `ip link add NAME type xfrm if_id ID [dev LINK]`.
+struct Xfrm {
+    static constexpr const char *typeName = "Xfrm";
+    static const FieldTable typeFields;
+
+    /// The underlying link.
+    std::optional<Interface> link = {};
+    /// Its ID. Required at creation, unless `external` is set.
+    std::optional<std::uint32_t> ifId = {};
+    /// Whether routes and filters provide the ID and the link of each packet. Since Linux 6.1.
+    std::optional<bool> external = {};
+
+    Xfrm &setLink(Interface value) { link.emplace(std::move(value)); return *this; }
+    Xfrm &setIfId(Number<std::uint32_t> value) { ifId.emplace(value.value); return *this; }
+    Xfrm &setExternal(Switch value) { external.emplace(value.value); return *this; }
+
+    /// Calls `visit` with the id, the name and the value of each field.
+    template <class Self, class Visit>
+    static constexpr void fields(Self &self, Visit &&visit)
+    {
+        visit(0x0ddb0669u, "link", self.link);
+        visit(0x717d8b56u, "ifId", self.ifId);
+        visit(0x331d748au, "external", self.external);
+    }
+
+    bool operator==(const Xfrm &) const = default;
+};
+
 enum class BondPortState : std::uint8_t {
     Active = 0,
     Backup = 1,
@@ -2285,6 +2362,10 @@ struct LinkInfo {
     std::optional<std::string> type = {};
     /// The kind of its master.
     std::optional<std::string> portType = {};
+    /// Packets of layer 3 over UDP, without a header between them: MPLS over UDP (RFC 7510), or IP.
+    ///
+    /// Equals `ip link add NAME type bareudp dstport PORT ethertype PROTOCOL`.
+    Boxed<Bareudp> bareudp = {};
     /// A bond of several links.
     ///
     /// Equals `ip link add NAME type bond mode active-backup miimon 100 …`.
@@ -2351,6 +2432,10 @@ struct LinkInfo {
     ///
     /// Equals `ip link add NAME type vxlan id VNI remote ADDRESS dstport 4789 …`.
     Boxed<Vxlan> vxlan = {};
+    /// An interface for IPsec: its packets are transformed by the policies and states with its ID.
+    ///
+    /// Equals `ip link add NAME type xfrm if_id ID [dev LINK]`.
+    Boxed<Xfrm> xfrm = {};
     /// Settings of a bond port.
     ///
     /// Equals `ip link set NAME type bond_slave queue_id 1 prio 10`.
@@ -2421,6 +2506,11 @@ struct LinkInfo {
     LinkInfo &setLinkmode(Number<std::uint8_t> value) { linkmode.emplace(value.value); return *this; }
     LinkInfo &setType(Text value) { type.emplace(std::move(value.value)); return *this; }
     LinkInfo &setPortType(Text value) { portType.emplace(std::move(value.value)); return *this; }
+    LinkInfo &setBareudp(Boxed<Bareudp> value) { bareudp = std::move(value); return *this; }
+    LinkInfo &setBareudpDstport(Number<std::uint16_t> value) { settings(bareudp, type, "bareudp").dstport.emplace(value.value); return *this; }
+    LinkInfo &setBareudpEthertype(BareudpProtocol value) { settings(bareudp, type, "bareudp").ethertype.emplace(value); return *this; }
+    LinkInfo &setBareudpSrcportmin(Number<std::uint16_t> value) { settings(bareudp, type, "bareudp").srcportmin.emplace(value.value); return *this; }
+    LinkInfo &setBareudpMultiproto(Switch value) { settings(bareudp, type, "bareudp").multiproto.emplace(value.value); return *this; }
     LinkInfo &setBond(Boxed<Bond> value) { bond = std::move(value); return *this; }
     LinkInfo &setBondMode(BondMode value) { settings(bond, type, "bond").mode.emplace(value); return *this; }
     LinkInfo &setBondActiveSlave(Interface value) { settings(bond, type, "bond").activeSlave.emplace(std::move(value)); return *this; }
@@ -2699,6 +2789,10 @@ struct LinkInfo {
     LinkInfo &setVxlanVnifilter(Switch value) { settings(vxlan, type, "vxlan").vnifilter.emplace(value.value); return *this; }
     LinkInfo &setVxlanLocalbypass(Switch value) { settings(vxlan, type, "vxlan").localbypass.emplace(value.value); return *this; }
     LinkInfo &setVxlanMcroute(Switch value) { settings(vxlan, type, "vxlan").mcroute.emplace(value.value); return *this; }
+    LinkInfo &setXfrm(Boxed<Xfrm> value) { xfrm = std::move(value); return *this; }
+    LinkInfo &setXfrmLink(Interface value) { settings(xfrm, type, "xfrm").link.emplace(std::move(value)); return *this; }
+    LinkInfo &setXfrmIfId(Number<std::uint32_t> value) { settings(xfrm, type, "xfrm").ifId.emplace(value.value); return *this; }
+    LinkInfo &setXfrmExternal(Switch value) { settings(xfrm, type, "xfrm").external.emplace(value.value); return *this; }
     LinkInfo &setBondPort(Boxed<BondPort> value) { bondPort = std::move(value); return *this; }
     LinkInfo &setBondPortState(BondPortState value) { settings(bondPort, portType, "bond").state.emplace(value); return *this; }
     LinkInfo &setBondPortQueueId(Number<std::uint16_t> value) { settings(bondPort, portType, "bond").queueId.emplace(value.value); return *this; }
@@ -2832,6 +2926,7 @@ struct LinkInfo {
         visit(0xbbbb4206u, "linkmode", self.linkmode);
         visit(0x5127f14du, "type", self.type);
         visit(0x31f7f2e3u, "portType", self.portType);
+        visit(0x9e5ab17cu, "bareudp", self.bareudp);
         visit(0x41720a1cu, "bond", self.bond);
         visit(0xd8134330u, "bridge", self.bridge);
         visit(0x4f484835u, "geneve", self.geneve);
@@ -2848,6 +2943,7 @@ struct LinkInfo {
         visit(0x8482609cu, "vlan", self.vlan);
         visit(0xd2e147a5u, "vrf", self.vrf);
         visit(0xcb395b0eu, "vxlan", self.vxlan);
+        visit(0x669de1bau, "xfrm", self.xfrm);
         visit(0x841ba3d7u, "bondPort", self.bondPort);
         visit(0xef444eabu, "bridgePort", self.bridgePort);
         visit(0x84f65b66u, "vrfPort", self.vrfPort);
@@ -2879,11 +2975,11 @@ struct LinkInfo {
     /// Writes the fields that are an attribute each. False if another field is given.
     bool putAttributes(MessageWriter &out) const
     {
-        if (detail::isAnyGiven(hardware, flags, permanentAddress, minMtu, maxMtu, qdisc, portType, bond,
-                               bridge, geneve, gre, ip6Gre, ip6Tnl, ipip, ipvlan, macvlan,
-                               netkit, sit, tun, veth, vlan, vrf, vxlan, bondPort,
-                               bridgePort, vrfPort, inet6AddrGenMode, alternativeNames, promiscuity, allmulti, carrierChanges, tsoMaxSize,
-                               tsoMaxSegs, parentBus, netns, statistics)) [[unlikely]] {
+        if (detail::isAnyGiven(hardware, flags, permanentAddress, minMtu, maxMtu, qdisc, portType, bareudp,
+                               bond, bridge, geneve, gre, ip6Gre, ip6Tnl, ipip, ipvlan,
+                               macvlan, netkit, sit, tun, veth, vlan, vrf, vxlan,
+                               xfrm, bondPort, bridgePort, vrfPort, inet6AddrGenMode, alternativeNames, promiscuity, allmulti,
+                               carrierChanges, tsoMaxSize, tsoMaxSegs, parentBus, netns, statistics)) [[unlikely]] {
             return false;
         }
         out.put(3, name);
@@ -2922,6 +3018,14 @@ private:
         return box.ensure();
     }
 };
+
+inline constexpr Field bareudpFields[] = {
+    {0xaeece737u, offsetof(Bareudp, dstport), FieldType::Number, 2},
+    {0x0da2c693u, offsetof(Bareudp, ethertype), FieldType::Number, 2},
+    {0x27e2baeeu, offsetof(Bareudp, srcportmin), FieldType::Number, 2},
+    {0xead83e58u, offsetof(Bareudp, multiproto), FieldType::Bool, 1},
+};
+inline constexpr FieldTable Bareudp::typeFields = {bareudpFields, std::size(bareudpFields), sizeof(Bareudp), detail::ensureBoxed<Bareudp>};
 
 inline constexpr Field adInfoFields[] = {
     {0x5c862d0cu, offsetof(AdInfo, aggregator), FieldType::Number, 2},
@@ -3275,6 +3379,13 @@ inline constexpr Field vxlanFields[] = {
 };
 inline constexpr FieldTable Vxlan::typeFields = {vxlanFields, std::size(vxlanFields), sizeof(Vxlan), detail::ensureBoxed<Vxlan>};
 
+inline constexpr Field xfrmFields[] = {
+    {0x0ddb0669u, offsetof(Xfrm, link), FieldType::Interface},
+    {0x717d8b56u, offsetof(Xfrm, ifId), FieldType::Number, 4},
+    {0x331d748au, offsetof(Xfrm, external), FieldType::Bool, 1},
+};
+inline constexpr FieldTable Xfrm::typeFields = {xfrmFields, std::size(xfrmFields), sizeof(Xfrm), detail::ensureBoxed<Xfrm>};
+
 inline constexpr Field bondPortFields[] = {
     {0x783132f6u, offsetof(BondPort, state), FieldType::Number, 1},
     {0x13beaa65u, offsetof(BondPort, miiStatus), FieldType::Number, 1},
@@ -3392,6 +3503,7 @@ inline constexpr Field linkInfoFields[] = {
     {0xbbbb4206u, offsetof(LinkInfo, linkmode), FieldType::Number, 1},
     {0x5127f14du, offsetof(LinkInfo, type), FieldType::Text},
     {0x31f7f2e3u, offsetof(LinkInfo, portType), FieldType::Text},
+    {0x9e5ab17cu, offsetof(LinkInfo, bareudp), FieldType::Set, 0, &Bareudp::typeFields},
     {0x41720a1cu, offsetof(LinkInfo, bond), FieldType::Set, 0, &Bond::typeFields},
     {0xd8134330u, offsetof(LinkInfo, bridge), FieldType::Set, 0, &Bridge::typeFields},
     {0x4f484835u, offsetof(LinkInfo, geneve), FieldType::Set, 0, &Geneve::typeFields},
@@ -3408,6 +3520,7 @@ inline constexpr Field linkInfoFields[] = {
     {0x8482609cu, offsetof(LinkInfo, vlan), FieldType::Set, 0, &Vlan::typeFields},
     {0xd2e147a5u, offsetof(LinkInfo, vrf), FieldType::Set, 0, &Vrf::typeFields},
     {0xcb395b0eu, offsetof(LinkInfo, vxlan), FieldType::Set, 0, &Vxlan::typeFields},
+    {0x669de1bau, offsetof(LinkInfo, xfrm), FieldType::Set, 0, &Xfrm::typeFields},
     {0x841ba3d7u, offsetof(LinkInfo, bondPort), FieldType::Set, 0, &BondPort::typeFields},
     {0xef444eabu, offsetof(LinkInfo, bridgePort), FieldType::Set, 0, &BridgePort::typeFields},
     {0x84f65b66u, offsetof(LinkInfo, vrfPort), FieldType::Set, 0, &VrfPort::typeFields},

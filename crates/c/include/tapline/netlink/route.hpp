@@ -58,13 +58,14 @@ enum class RouteLocks : std::uint32_t {
     RtoMin = 8192,
     Initrwnd = 16384,
     Quickack = 32768,
+    Congctl = 65536,
     FastopenNoCookie = 131072,
 };
 
 template <>
 struct Names<RouteLocks> {
     static constexpr bool isFlags = true;
-    static constexpr std::array<Named, 14> values = {{{4u, "mtu"}, {8u, "window"}, {16u, "rtt"}, {32u, "rttvar"}, {64u, "ssthresh"}, {128u, "cwnd"}, {256u, "advmss"}, {512u, "reordering"}, {1024u, "hoplimit"}, {2048u, "initcwnd"}, {8192u, "rto_min"}, {16384u, "initrwnd"}, {32768u, "quickack"}, {131072u, "fastopen_no_cookie"}}};
+    static constexpr std::array<Named, 15> values = {{{4u, "mtu"}, {8u, "window"}, {16u, "rtt"}, {32u, "rttvar"}, {64u, "ssthresh"}, {128u, "cwnd"}, {256u, "advmss"}, {512u, "reordering"}, {1024u, "hoplimit"}, {2048u, "initcwnd"}, {8192u, "rto_min"}, {16384u, "initrwnd"}, {32768u, "quickack"}, {65536u, "congctl"}, {131072u, "fastopen_no_cookie"}}};
 };
 
 enum class RouteFeatures : std::uint32_t {
