@@ -273,7 +273,7 @@ fn the_commands_of_the_documents_do_what_they_say() {
     };
     // Most commands wait for packets or for Ctrl-C: pages side by side end sooner.
     thread::scope(|scope| {
-        let threads: Vec<_> = (0..4).map(|_| scope.spawn(&run_pages)).collect();
+        let threads: Vec<_> = (0..4).map(|_| scope.spawn(run_pages)).collect();
         for thread in threads {
             for (blocks, differences) in thread.join().expect("the test's own checks hold") {
                 executed += blocks;

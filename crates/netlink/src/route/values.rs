@@ -200,7 +200,7 @@ bits! {
         (1 << RTAX_RTO_MIN), "rto_min";
         (1 << RTAX_INITRWND), "initrwnd";
         (1 << RTAX_QUICKACK), "quickack";
-        (1 << RTAX_CC_ALGO as u32), "congctl";
+        (1_u32 << RTAX_CC_ALGO as u32), "congctl";
         (1 << RTAX_FASTOPEN_NO_COOKIE), "fastopen_no_cookie";
     }
 }

@@ -105,7 +105,7 @@ fn flow(list: &[RequiredKeys]) -> Option<Key> {
     for required in list {
         match required {
             RequiredKeys::Address(address) if !addresses.contains(address) => {
-                addresses.push(*address)
+                addresses.push(*address);
             }
             RequiredKeys::Port(port) if !ports.contains(port) => ports.push(*port),
             _ => {}

@@ -157,13 +157,8 @@ impl XdpEngine {
         let during_wait = || during(PingOperation::Wait);
         let epoll = epoll::create(CreateFlags::CLOEXEC).map_err(during(PingOperation::Wait))?;
         let timer = Timer::new().map_err(during(PingOperation::Wait))?;
-        // All neighbours have their pace here.
-        let changes = TargetChanges::new(options.resolve_every, u32::MAX);
+        let changes = target_changes(options, prober.targets(), is_single);
         let changes = changes.map_err(during_wait())?;
-        changes.share_names(prober.targets());
-        if is_single {
-            changes.refuse();
-        }
         let tick_ns = options.tick.map(nanoseconds);
         let rate = RateMeter::new(options, prober.targets(), &forecast);
         let mut engine = Self {
@@ -472,6 +467,21 @@ impl AsFd for XdpEngine {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.epoll.as_fd()
     }
+}
+
+/// Takes changes of the targets. A sweep refuses them.
+fn target_changes(
+    options: &PingOptions,
+    targets: &Targets,
+    is_single: bool,
+) -> io::Result<TargetChanges> {
+    // All neighbours have their pace here.
+    let changes = TargetChanges::new(options.resolve_every, u32::MAX)?;
+    changes.share_names(targets);
+    if is_single {
+        changes.refuse();
+    }
+    Ok(changes)
 }
 
 /// The interface of the options, or the one that the routes lead to.
