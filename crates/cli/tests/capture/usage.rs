@@ -126,7 +126,7 @@ fn deliveries_and_samples_that_cannot_be_made_are_refused() {
             (
                 "--timeout 100us --backend packet-v3",
                 2,
-                "packet-v2 has any",
+                "packet-v2 supports any",
             ),
             ("-s 0 --stall 1h", 2, "a stall of 3600s takes"),
             ("--mode drop --stall 1s", 2, "--stall needs a packet ring"),
