@@ -297,7 +297,7 @@ const BAD_VALUES: &[(&str, i32, &str)] = &[
     (
         "link add x type nothing",
         4,
-        "types are, for example, bond, bridge",
+        "types are, for example, bareudp, bond, bridge",
     ),
     (
         "link set right0 mtu abc",
