@@ -19,8 +19,6 @@ mod page;
 mod plot;
 #[path = "../benches/report/results.rs"]
 mod results;
-#[path = "../../crates/cli/src/unprintable.rs"]
-mod unprintable;
 
 fn docs() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs")

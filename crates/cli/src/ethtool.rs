@@ -8,7 +8,7 @@ use tapline::steering::{Setting, SteeringDevice, SteeringError, Table};
 
 use crate::args::{EthtoolArgs, EthtoolCommand, SettingKind};
 use crate::failure::{Exit, Failure, NO_LINK, chain};
-use crate::json;
+use crate::output::json;
 
 const KINDS: [SettingKind; 6] = [
     SettingKind::Channels,

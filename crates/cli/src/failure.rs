@@ -11,7 +11,7 @@ use tapline::capture::{
 use tapline::file::write::WriteError;
 use tapline::net::{Cause, NamespaceNameError, NetlinkError};
 
-use crate::privilege;
+use crate::process::privilege;
 
 /// Name of standard output where a file name would stand.
 pub const STDOUT: &str = "standard output";

@@ -9,11 +9,12 @@ use tapline::file::index::{Index, IndexError, index_path};
 
 use crate::args::IndexArgs;
 use crate::failure::{Exit, Failure, chain, innermost};
+use crate::output::json;
+use crate::process::{privilege, user};
 use crate::read::fail_if_broken;
 use crate::sandbox::{self, Sandbox};
 use crate::screen::printable;
-use crate::units::{binary, counted};
-use crate::{json, privilege, user};
+use crate::values::units::{binary, counted};
 
 pub fn run(args: &IndexArgs) -> Result<Exit, Failure> {
     user::leave(&args.user, privilege::ANY_FILE)?;

@@ -4,37 +4,27 @@
 
 mod args;
 mod capture;
-mod clsact_guard;
 mod columns;
 mod control;
 mod count;
-mod decoder;
 mod demo;
 mod doctor;
-mod durations;
 mod ethtool;
 mod extcap;
 mod failure;
 mod filter;
-mod filter_file;
 mod flows;
 mod generate;
 mod index;
-mod json;
 mod latency;
-mod memory;
 mod metrics;
-mod moment;
 mod net;
 mod object_storage;
 mod output;
 mod packet_line;
 mod page;
-mod page_file;
-mod paint;
 mod ping;
-mod privilege;
-mod process_helper;
+mod process;
 mod read;
 mod report;
 mod rpcap;
@@ -43,12 +33,7 @@ mod sandbox;
 mod screen;
 mod send;
 mod serve;
-mod signals;
-mod streams;
-mod units;
-mod unprintable;
-mod usage;
-mod user;
+mod values;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -59,9 +44,9 @@ use screen::printable;
 
 fn main() -> ExitCode {
     // Otherwise the program ends as others do.
-    let _ = signals::report_large_files();
+    let _ = process::signals::report_large_files();
     let result = Args::parse_line(from_ip_syntax(std::env::args_os()))
-        .map_err(|error| usage::failure(&error))
+        .map_err(|error| args::usage::failure(&error))
         .and_then(|args| run(args.command));
     let exit = result.unwrap_or_else(|failure| {
         if failure.exit != Exit::Done {
@@ -116,7 +101,7 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Extcap(args) => extcap::run(&args),
         Command::Demo(args) => demo::run(&args),
         Command::Generate { directory } => generate::run(&directory),
-        Command::ClsactGuard => clsact_guard::run(),
-        Command::ProcessHelper(args) => process_helper::run(&args),
+        Command::ClsactGuard => process::clsact_guard::run(),
+        Command::ProcessHelper(args) => process::process_helper::run(&args),
     }
 }

@@ -17,8 +17,6 @@ mod charts;
 mod page;
 mod plot;
 mod results;
-#[path = "../../../crates/cli/src/unprintable.rs"]
-mod unprintable;
 
 use std::fs;
 use std::io;

@@ -3,8 +3,6 @@
 #[path = "../../../crates/cli/src/page/mod.rs"]
 #[allow(dead_code, missing_docs, unused_imports)]
 mod page;
-#[path = "../../../crates/cli/src/unprintable.rs"]
-mod unprintable;
 
 use page::{Bars, Column, Page, Panel, Panels, Table};
 use tapline::analysis::Analysis;

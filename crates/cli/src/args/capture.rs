@@ -17,7 +17,8 @@ use super::{
     DeliveryArgs, ModeArgs, OutputArgs, PrintArgs, ReadersArgs, RecordArgs, RpcapArgs, SandboxArgs,
     UserArgs,
 };
-use crate::{metrics, units};
+use crate::metrics;
+use crate::values::units;
 
 /// Capture packets from interfaces to a file, a pipe or the terminal, and account for every packet
 #[derive(Args, Debug)]

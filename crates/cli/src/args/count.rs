@@ -9,7 +9,8 @@ use clap::Args;
 use tapline::count::{CountDirection, CountLayer, GroupBy, IngressHook, XdpAttachMode};
 
 use super::{SandboxArgs, UserArgs};
-use crate::{metrics, units};
+use crate::metrics;
+use crate::values::units;
 
 /// Count packets and bytes by filter in the kernel, without copying packets
 ///

@@ -5,7 +5,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::Delivery;
-use crate::units;
+use crate::values::units;
 
 /// List, inspect, change and stop running captures
 ///

@@ -5,7 +5,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use tapline::capture::DeliveryMode;
 
-use crate::units;
+use crate::values::units;
 
 /// When packets are delivered, and how long the reader may be away.
 #[derive(Args, Clone, Copy, Debug)]

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
-use crate::units;
+use crate::values::units;
 
 /// Default of `--split-files`.
 const SPLIT_FILES: NonZeroUsize = NonZeroUsize::new(10_000).expect("more than 0");

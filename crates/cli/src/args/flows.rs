@@ -13,7 +13,8 @@ use tapline::flows::TableOptions;
 use super::capture::direction;
 use super::{ColumnFormat, PartitionArgs, SandboxArgs, SpoolArgs, UserArgs};
 use crate::flows::{CollectorAddress, collector};
-use crate::{metrics, units};
+use crate::metrics;
+use crate::values::units;
 
 /// Turn packets into flows: both directions, TCP state, retransmissions, round-trip times
 ///

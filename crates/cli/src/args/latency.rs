@@ -10,7 +10,8 @@ use tapline::capture::DirectionFilter;
 
 use super::capture::{backend, direction, timestamps};
 use super::{BackendChoice, DeliveryArgs, SandboxArgs, TimestampChoice, UserArgs};
-use crate::{metrics, units};
+use crate::metrics;
+use crate::values::units;
 
 /// Measure the time from a packet's time stamp to its delivery: percentiles and a histogram
 #[derive(Args, Debug)]

@@ -33,6 +33,7 @@ mod sample;
 mod sandbox;
 mod send;
 mod spool;
+pub mod usage;
 
 use std::ffi::OsString;
 use std::path::PathBuf;

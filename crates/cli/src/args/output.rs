@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use tapline::file::write::Compression;
 
-use crate::units;
+use crate::values::units;
 
 #[derive(Args, Clone, Debug)]
 pub struct OutputArgs {

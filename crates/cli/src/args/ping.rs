@@ -12,7 +12,8 @@ use tapline::ping::{Backend, MAX_PATHS, MAX_PAYLOAD_BYTES, MIN_PAYLOAD_BYTES, Xd
 use tapline::send::SendPath;
 
 use super::{LossLimit, SandboxArgs, UserArgs};
-use crate::{metrics, units};
+use crate::metrics;
+use crate::values::units;
 
 /// Ping one host or a million and account for every probe.
 ///

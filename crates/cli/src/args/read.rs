@@ -10,7 +10,7 @@ use clap::Args;
 
 use super::{EditArgs, OutputArgs, PartitionArgs, PrintArgs, SandboxArgs, SpoolArgs, UserArgs};
 use crate::metrics;
-use crate::moment::Moment;
+use crate::values::moment::Moment;
 
 /// Print, filter, convert, merge and summarise capture files
 #[derive(Args, Debug)]

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use crate::units;
+use crate::values::units;
 
 /// Memory with `--record TIME`, bytes.
 const TIMED_BYTES: u64 = 256 << 20;

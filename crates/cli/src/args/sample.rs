@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 
 use tapline::capture::{Probability, Sampling};
 
-use crate::units;
+use crate::values::units;
 
 /// Reads `1/100`, `p=0.01` or `first/10ms`.
 pub fn sample(text: &str) -> Result<Sampling, String> {

@@ -11,7 +11,8 @@ use tapline::send::{
 };
 
 use super::{GeneratorArgs, SandboxArgs, UserArgs};
-use crate::{metrics, units};
+use crate::metrics;
+use crate::values::units;
 
 /// Send packets of capture files or generated ones, at full speed, a rate or recorded times
 #[derive(Args, Debug)]

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use crate::units;
+use crate::values::units;
 
 #[derive(Args, Clone, Debug, Default)]
 pub struct SpoolArgs {

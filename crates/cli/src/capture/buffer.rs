@@ -7,8 +7,8 @@ use tapline::capture::{CaptureOptions, DROP_BUFFER_BYTES, Mode};
 
 use super::source;
 use crate::args::CaptureArgs;
-use crate::memory;
-use crate::units::binary;
+use crate::process::memory;
+use crate::values::units::binary;
 
 /// Ring size of each interface that comes and goes.
 const HOTPLUG_BYTES: usize = 4 << 20;

@@ -6,7 +6,7 @@ use tapline::capture::CaptureOptions;
 use tapline::net::{Link, OperState, net};
 
 use crate::failure::{Exit, Failure};
-use crate::json;
+use crate::output::json;
 use crate::screen::printable;
 
 /// Size of the ring that is opened to find out, and closed at once.

@@ -30,14 +30,14 @@ use tapline::who::{ProcessFinder, ProcessHelper};
 
 use crate::args::CaptureArgs;
 use crate::control::{self, Control, RunningControl};
-use crate::decoder::Decoder;
 use crate::failure::{Exit, Failure, chain, full_disk, is_closed_output};
 use crate::metrics::{self, Server};
+use crate::output::decoder::Decoder;
 use crate::output::{self, Written};
 use crate::packet_line::{LineOptions, Printer};
-use crate::process_helper::RunningHelper;
+use crate::process::process_helper::RunningHelper;
+use crate::process::{privilege, signals, user};
 use crate::sandbox::{self, Enforced, Sandbox};
-use crate::{privilege, signals, user};
 use buffer::BufferChoice;
 use cgroup::Cgroup;
 use readers::choice::ReaderChoice;

@@ -21,7 +21,8 @@ use crate::args::{
     AUTO_BYTES, BATCH_BYTES, BackendChoice, CaptureArgs, Delivery, DeliveryArgs, ModeArgs,
 };
 use crate::failure::{Exit, Failure, chain, is_closed_output};
-use crate::{filter_file, output};
+use crate::filter::filter_file;
+use crate::output;
 use tapline::filter::SystemNames;
 
 /// How long the reader of such an interface may be away at 50 000 packets/s: fits the ring.
@@ -308,7 +309,7 @@ pub fn create(mut options: CaptureFileOptions, capture: &Source) -> Result<Captu
     // Those of several readers, and of the interface.
     let readers = u32::try_from(capture.readers().len()).unwrap_or(u32::MAX);
     options.statistics_blocks = if readers > 1 { readers + 1 } else { 1 };
-    CaptureFile::create(options, crate::moment::now_ns()).map_err(|error| match error {
+    CaptureFile::create(options, crate::values::moment::now_ns()).map_err(|error| match error {
         WriteError::CannotRotate
         | WriteError::CannotIndex { .. }
         | WriteError::LinkTypeDiffers { .. } => Failure::new(Exit::Usage, chain(&error)),

@@ -19,7 +19,7 @@ use crate::object_storage::{Account, ObjectUrl, UploadOptions, Uploads, WhenFull
 use crate::output::is_stdout;
 use crate::sandbox::Sandbox;
 use crate::screen::printable;
-use crate::units::counted;
+use crate::values::units::counted;
 
 #[cfg(not(feature = "columns"))]
 pub use disabled::FlowColumns;

@@ -15,10 +15,11 @@ use super::server::failure;
 use super::{hwtstamp, start};
 use crate::args::{CtlArgs, CtlCommand, SandboxArgs};
 use crate::failure::{Exit, Failure};
+use crate::output::json;
+use crate::process::privilege;
 use crate::sandbox::{self, Sandbox};
 use crate::screen::printable;
-use crate::units::{binary, grouped};
-use crate::{json, privilege};
+use crate::values::units::{binary, grouped};
 
 pub fn run(args: &CtlArgs) -> Result<Exit, Failure> {
     if let CtlCommand::Hwtstamp { interface, state } = &args.command {

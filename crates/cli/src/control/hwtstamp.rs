@@ -7,7 +7,7 @@ use tapline::hwtstamp::{StampDevice, StampError};
 
 use crate::args::OnOff;
 use crate::failure::{Exit, Failure, NO_LINK, chain};
-use crate::json;
+use crate::output::json;
 use crate::screen::printable;
 
 pub fn run(interface: &str, state: Option<OnOff>, as_json: bool) -> Result<Exit, Failure> {

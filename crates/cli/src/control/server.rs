@@ -19,8 +19,8 @@ use super::settings::{Deliveries, sampling, shown};
 use crate::args::{CaptureArgs, direction, mode as parse_mode};
 use crate::capture::Source;
 use crate::failure::{Exit, Failure, chain};
-use crate::moment;
 use crate::output;
+use crate::values::moment;
 use tapline::file::write::Format;
 use tapline::filter::{DEFAULT_SNAPLEN, SystemNames};
 

@@ -12,10 +12,11 @@ use super::json::realtime_ns;
 use crate::args::CountArgs;
 use crate::capture::{self, lost_json, refused};
 use crate::failure::{Exit, Failure};
+use crate::output::{json, streams};
+use crate::process::{privilege, signals, user};
 use crate::sandbox::{self, Sandbox};
 use crate::screen::printable;
-use crate::units::grouped;
-use crate::{json, privilege, signals, streams, user};
+use crate::values::units::grouped;
 
 /// How the figures were obtained, in summaries.
 const METHOD: &str = "packets with a stamp, selected by a kernel filter and copied to user space";

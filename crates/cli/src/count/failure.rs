@@ -8,7 +8,7 @@ use tapline::count::{CountError, LoadError, XdpMode};
 
 use crate::args::CountArgs;
 use crate::failure::{Exit, Failure, NO_LINK, chain, innermost};
-use crate::privilege;
+use crate::process::privilege;
 
 /// The failure for an invalid filter of a class, with the position in the text `below`.
 pub fn of_filter(args: &CountArgs, error: &CountError, below: String) -> Failure {

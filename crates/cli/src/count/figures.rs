@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use tapline::count::{ClassTotals, CountInterval, GroupKey, Traffic};
 
-use crate::units::amount;
+use crate::values::units::amount;
 
 /// The packets of some time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

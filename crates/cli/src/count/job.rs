@@ -14,11 +14,11 @@ use super::reporter::Reporter;
 use super::summary::Summary;
 use super::{setup, start};
 use crate::args::CountArgs;
-use crate::clsact_guard::Guard;
 use crate::failure::{Exit, Failure, chain};
 use crate::metrics::{LatestMetrics, Server, count_families};
+use crate::process::clsact_guard::Guard;
+use crate::process::{signals, user};
 use crate::sandbox::{self, Sandbox};
-use crate::{signals, user};
 
 pub fn run(args: &CountArgs) -> Result<Exit, Failure> {
     let options = setup::options(args);

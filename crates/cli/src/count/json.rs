@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use tapline::count::{CountedLink, GroupKey, Traffic};
 
 use super::figures::{ClassFigures, Figures, Groups};
-use crate::json;
+use crate::output::json;
 
 /// Prints an event for an interface that changed.
 pub fn link(link: &CountedLink) -> io::Result<()> {

@@ -8,9 +8,9 @@ use tapline::count::Traffic;
 
 use super::figures::rates;
 use super::figures::{Figures, Groups};
-use crate::moment::local_zone;
 use crate::screen::{filled, width};
-use crate::units::grouped;
+use crate::values::moment::local_zone;
+use crate::values::units::grouped;
 
 /// Maximum width of the column for class names.
 const MAX_NAME: usize = 40;

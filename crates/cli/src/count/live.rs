@@ -16,7 +16,7 @@ use super::figures::{Figures, Groups};
 use crate::screen::{
     self, Charset, Key, Plot, Screen, Scroll, Series, Theme, cut, fitted, show_lines, width,
 };
-use crate::units::{amount, grouped, span};
+use crate::values::units::{amount, grouped, span};
 
 /// Reports kept per class.
 const KEPT: usize = 600;

@@ -7,7 +7,7 @@ use tapline::count::{Count, CountPoint, FallbackReason, PacketDirection, XdpAtta
 
 use crate::args::CountArgs;
 use crate::failure::{chain, xdp_refusal};
-use crate::json;
+use crate::output::json;
 use crate::screen::printable;
 
 /// Prints JSON on standard output, or text on standard error unless quiet. `metrics` is the URL of the

@@ -11,8 +11,9 @@ use super::json::realtime_ns;
 use super::{captured_streams, failure, job, reporter, setup, start};
 use crate::args::CountArgs;
 use crate::failure::{Exit, Failure, chain};
+use crate::output::{json, streams};
+use crate::process::signals;
 use crate::screen::printable;
-use crate::{json, signals, streams};
 
 /// How the figures were obtained, in summaries.
 const METHOD: &str = "packets with a stamp, by a program in the kernel; none is copied";

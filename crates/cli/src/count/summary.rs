@@ -11,9 +11,9 @@ use super::figures::rates;
 use super::figures::{ClassFigures, Groups};
 use super::{json as figures_json, setup, start};
 use crate::args::CountArgs;
-use crate::json;
+use crate::output::json;
 use crate::screen::{fitted, printable, width};
-use crate::units::{grouped, span};
+use crate::values::units::{grouped, span};
 
 /// Shorter down times are not reported: they would be 0.0 s.
 const MIN_DOWN_NS: u64 = 50_000_000;

@@ -33,7 +33,7 @@ use self::recording::{OutputFile, Recording};
 use self::traffic::kind::Kind;
 use crate::args::DemoArgs;
 use crate::failure::{Exit, Failure};
-use crate::privilege;
+use crate::process::privilege;
 
 /// Limit of everything except `--keep`.
 const TIME_LIMIT: Duration = Duration::from_secs(30);

@@ -14,8 +14,8 @@ use super::traffic::kind::Kind;
 use super::traffic::sent::Sent;
 use crate::capture::{account_line, lost_json};
 use crate::failure::Failure;
-use crate::paint::Paint;
-use crate::units::{binary, grouped, span};
+use crate::output::paint::Paint;
+use crate::values::units::{binary, grouped, span};
 
 /// How the demo prints.
 pub struct Printer {
@@ -177,7 +177,7 @@ impl Printer {
         if !self.json {
             return Ok(());
         }
-        crate::json::print(&event()).map_err(|error| unwritable(&error))
+        crate::output::json::print(&event()).map_err(|error| unwritable(&error))
     }
 
     /// Prints the text that `text` creates; its arguments are whether this is a terminal, and the colours.

@@ -104,7 +104,8 @@ fn create(capture: &Capture, path: &Path) -> Result<CaptureFile, Failure> {
         ..options.section
     };
     options.statistics = capture.statistics_source();
-    CaptureFile::create(options, crate::moment::now_ns()).map_err(|error| Failure::job(&error))
+    CaptureFile::create(options, crate::values::moment::now_ns())
+        .map_err(|error| Failure::job(&error))
 }
 
 const FILE_NAME: &str = "demo.pcapng";

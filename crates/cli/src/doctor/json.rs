@@ -9,7 +9,7 @@ use tapline::doctor::{Report, Severity};
 use super::record::FixResult;
 use crate::args::DoctorArgs;
 use crate::failure::chain;
-use crate::json::print;
+use crate::output::json::print;
 
 pub fn report(report: &Report) -> io::Result<()> {
     for ability in &report.abilities {

@@ -9,7 +9,7 @@ use tapline::doctor::{Finding, Report, Severity};
 use super::record::FixResult;
 use crate::args::DoctorArgs;
 use crate::failure::chain;
-use crate::unprintable::is_unprintable;
+use crate::page::is_unprintable;
 
 /// Lines wrap at this column.
 const COLUMNS: usize = 100;

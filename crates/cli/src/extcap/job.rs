@@ -16,9 +16,10 @@ use super::positional;
 use super::toolbar::{Messages, Toolbar};
 use crate::args::ExtcapArgs;
 use crate::failure::{Exit, Failure};
+use crate::process::signals;
 use crate::sandbox::{self, Sandbox};
 use crate::screen::printable;
-use crate::{moment, signals};
+use crate::values::moment;
 
 /// Begins the line by which a capture says that it runs.
 const BEGINS: &str = "capturing on ";

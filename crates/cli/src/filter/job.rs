@@ -9,13 +9,14 @@ use tapline::filter::classic::ClassicProgram;
 use tapline::filter::ebpf::EbpfListing;
 use tapline::filter::{CompiledFilter, DEFAULT_SNAPLEN, FilterOptions, LinkType};
 
-use super::packets;
 use super::wording::{invalid, warn};
+use super::{filter_file, packets};
 use crate::args::{Emit, FilterArgs, FilterTargetArg};
 use crate::failure::{Exit, Failure, chain};
+use crate::output::json;
+use crate::process::privilege;
 use crate::sandbox::{self, Sandbox};
-use crate::units::counted;
-use crate::{filter_file, json, privilege};
+use crate::values::units::counted;
 use tapline::filter::SystemNames;
 
 /// What a filter runs on at `target`, for the summary.

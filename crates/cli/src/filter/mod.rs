@@ -1,5 +1,6 @@
 //! `tapline filter`, and the errors and warnings for filter expressions of all commands.
 
+pub mod filter_file;
 mod job;
 mod packets;
 mod wording;

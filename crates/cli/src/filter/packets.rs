@@ -18,9 +18,10 @@ use tapline::filter::{
 use super::wording::{invalid, warn};
 use crate::args::{FilterArgs, FilterTargetArg};
 use crate::failure::{Exit, Failure, chain};
+use crate::output::json;
+use crate::process::privilege;
 use crate::sandbox::{self, Sandbox};
-use crate::units::counted;
-use crate::{json, privilege};
+use crate::values::units::counted;
 
 /// Compiles the filter for a link type.
 type Compile<'a> = dyn Fn(LinkType) -> Result<CompiledFilter, FilterError> + 'a;

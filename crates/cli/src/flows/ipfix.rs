@@ -15,7 +15,7 @@ use super::connection::{self, Reconnector};
 use crate::args::SandboxArgs;
 use crate::failure::{Exit, Failure};
 use crate::screen::printable;
-use crate::units::counted;
+use crate::values::units::counted;
 
 /// The port of IPFIX.
 const PORT: u16 = 4739;
@@ -326,7 +326,7 @@ impl Collector {
             (Socket::Udp(_), Some(at)) => at.elapsed() >= TEMPLATES,
             (Socket::Tcp(_) | Socket::Lost(_), Some(_)) => false,
         };
-        let export_s = crate::moment::now_ns() / 1_000_000_000;
+        let export_s = crate::values::moment::now_ns() / 1_000_000_000;
         let message = self.encoder.take(export_s as u32, is_due);
         let sent = match &mut self.socket {
             Socket::Tcp(stream) => {

@@ -16,14 +16,17 @@ use super::outputs::{Output, Outputs};
 use super::print::Printer;
 use super::summary::{self, Ended, Origin};
 use crate::args::{AUTO_BYTES, ColumnFormat, FlowsArgs};
+use crate::capture;
 use crate::columns::{ColumnFlags, ColumnOutput};
 use crate::failure::{Exit, Failure, chain};
+use crate::filter::filter_file;
 use crate::metrics::{Counters, LatestMetrics, Server, capture_families, read_families};
 use crate::object_storage::WhenFull;
+use crate::output::{self, json};
+use crate::process::{privilege, signals, user};
 use crate::read::{self, Arguments};
 use crate::sandbox::{self, Sandbox};
 use crate::screen::printable;
-use crate::{capture, filter_file, json, output, privilege, signals, user};
 
 /// How often flows are looked for whose time has come, and metrics are renewed.
 const TICK: Duration = Duration::from_millis(500);

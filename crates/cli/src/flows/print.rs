@@ -14,11 +14,10 @@ use super::fields::{Field, fields};
 use super::outputs::{Output, Outputs};
 use super::summary::families;
 use crate::args::FlowsArgs;
-use crate::json;
 use crate::metrics::LatestMetrics;
-use crate::moment::{local_zone, time_of_day};
-use crate::output;
+use crate::output::{self, json};
 use crate::screen::printable;
+use crate::values::moment::{local_zone, time_of_day};
 
 /// Buffered text that causes a write.
 const BUFFER_BYTES: usize = 64 << 10;
@@ -224,7 +223,7 @@ fn time(ns: u64) -> String {
         0..1_000 => format!("{ns} ns"),
         1_000..1_000_000 => format!("{:.1} us", ns as f64 / 1e3),
         1_000_000..1_000_000_000 => format!("{:.1} ms", ns as f64 / 1e6),
-        _ => crate::units::span(Duration::from_nanos(ns)),
+        _ => crate::values::units::span(Duration::from_nanos(ns)),
     }
 }
 

@@ -12,11 +12,10 @@ use super::outputs::{Output, Outputs};
 use crate::args::FlowsArgs;
 use crate::capture::{account_line, lost_json};
 use crate::columns::{ColumnOutput, Written};
-use crate::json;
 use crate::metrics::{Family, Sample};
-use crate::output::is_stdout;
+use crate::output::{is_stdout, json};
 use crate::read;
-use crate::units::{binary, counted, grouped};
+use crate::values::units::{binary, counted, grouped};
 
 /// Where the packets came from, and what was lost there.
 pub enum Origin<'a> {

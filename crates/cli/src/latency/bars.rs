@@ -3,7 +3,7 @@
 use tapline::latency::Delays;
 
 use super::delays::time;
-use crate::units::grouped;
+use crate::values::units::grouped;
 
 /// Columns in front of a bar.
 const BEFORE: usize = 27;

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use tapline::latency::Delays;
 
-use crate::units::counted;
+use crate::values::units::counted;
 
 /// Number of packets and quantiles in one line.
 pub fn percentiles(delays: &Delays) -> String {

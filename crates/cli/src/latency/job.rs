@@ -16,11 +16,12 @@ use super::page;
 use super::report;
 use super::watch::{self, Watch};
 use crate::args::{BATCH_BYTES, BackendChoice, Delivery, LatencyArgs, TARGET};
+use crate::capture;
 use crate::failure::{Exit, Failure};
 use crate::metrics::{LatestMetrics, Server, latency_families};
-use crate::page_file::PageFile;
+use crate::output::page_file::PageFile;
+use crate::process::{privilege, signals, user};
 use crate::sandbox::{self, Sandbox};
-use crate::{capture, privilege, signals, user};
 use tapline::filter::SystemNames;
 
 /// How long settings are compared by default.

@@ -13,7 +13,7 @@ use super::delays::{quantiles, time};
 use crate::screen::{
     Charset, Key, MISSING, Plot, Screen, Scroll, Series, Theme, cut, show_lines, width,
 };
-use crate::units::grouped;
+use crate::values::units::grouped;
 
 /// Intervals of which the percentiles are kept.
 const KEPT: usize = 600;

@@ -3,9 +3,9 @@
 use tapline::latency::LatencySummary;
 
 use super::report::cells;
-use crate::durations::duration;
+use crate::output::page_durations::duration;
 use crate::page::{Column, Page, Table};
-use crate::units::grouped;
+use crate::values::units::grouped;
 
 /// The page about a measurement with one `setting`, which began at `start`.
 pub fn of_one(interface: &str, setting: &str, start: &str, summary: &LatencySummary) -> Page {

@@ -14,9 +14,9 @@ use super::device::MeasurementResult;
 use crate::args::{Delivery, LatencyArgs};
 use crate::capture::{lost_json, stamps};
 use crate::failure::chain;
-use crate::json;
+use crate::output::json;
 use crate::screen::printable;
-use crate::units::{binary, counted, grouped, span};
+use crate::values::units::{binary, counted, grouped, span};
 
 /// Columns of the summary.
 const WIDTH: usize = 68;

@@ -12,8 +12,9 @@ use super::delays::{delays_json, extend, percentiles, time};
 use super::live::Live;
 use crate::args::LatencyArgs;
 use crate::metrics::{LatestMetrics, latency_families, ticks};
+use crate::output::json;
 use crate::screen::{Screen, Status};
-use crate::{json, moment};
+use crate::values::moment;
 
 /// Time between two keys at which they are handled, and between two drawings.
 pub const KEYS: Duration = Duration::from_millis(200);
@@ -166,7 +167,7 @@ impl DelayObserver for Watch<'_> {
             IntervalOutput::Json => {
                 let mut event = serde_json::json!({
                     "event": "interval",
-                    "at_ns": crate::moment::now_ns(),
+                    "at_ns": crate::values::moment::now_ns(),
                 });
                 extend(&mut event, delays_json(delays));
                 json::print(&event)?;

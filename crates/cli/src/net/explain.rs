@@ -8,8 +8,7 @@ use tapline::net::explain::{Explanation, explain};
 
 use crate::args::ExplainArgs;
 use crate::failure::{Exit, Failure};
-use crate::json;
-use crate::output::is_stdout;
+use crate::output::{is_stdout, json};
 use crate::sandbox::{self, Sandbox};
 
 /// More digits than the longest datagram has.

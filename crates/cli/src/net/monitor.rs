@@ -20,8 +20,9 @@ use super::output::{DetailLevel, Record, printable};
 use crate::args::MonitorArgs;
 use crate::failure::{Exit, Failure};
 use crate::metrics::{LatestMetrics, Server, monitor_families};
+use crate::output::json;
+use crate::process::{signals, user};
 use crate::sandbox::{self, Sandbox};
-use crate::{json, signals, user};
 
 /// The longest file of recorded messages that is read.
 const MAX_FILE_BYTES: u64 = 256 * 1024 * 1024;

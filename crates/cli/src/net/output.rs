@@ -12,8 +12,8 @@ use super::color;
 use super::names::Names;
 use crate::args::ShowArgs;
 use crate::failure::{Exit, Failure};
-use crate::json;
-use crate::unprintable::is_unprintable;
+use crate::output::json;
+use crate::page::is_unprintable;
 
 /// How much is printed of each object.
 #[derive(Clone, Copy, Debug, Default)]

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use serde_json::{Value, json};
 
 use super::url::ObjectUrl;
-use crate::units::counted;
+use crate::values::units::counted;
 
 /// Files, and their size.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -20,7 +20,7 @@ use crate::args::SandboxArgs;
 use crate::failure::{Exit, Failure};
 use crate::metrics::{Counters, Family, Sample};
 use crate::sandbox::{self, Sandbox};
-use crate::units::grouped;
+use crate::values::units::grouped;
 
 /// A file is completed when it has this share of the spool, so that there is always something to upload or to give up.
 const FILE_SHARE: u64 = 8;

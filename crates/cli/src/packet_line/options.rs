@@ -3,7 +3,7 @@
 use jiff::tz::TimeZone;
 
 use crate::args::PrintArgs;
-use crate::paint::Paint;
+use crate::output::paint::Paint;
 
 /// The format of text lines.
 #[derive(Clone, Debug)]

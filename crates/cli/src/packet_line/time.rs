@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 use super::buffer::Text;
 use super::options::{LineOptions, NANOSECOND_DIGITS, TimeStyle};
-use crate::moment::local_zone;
+use crate::values::moment::local_zone;
 
 const SECOND_NS: u64 = 1_000_000_000;
 

@@ -2,8 +2,8 @@
 
 use std::fmt::{self, Display, Write};
 
-use super::super::unprintable::is_unprintable;
 use super::chart::Chart;
+use super::unprintable::is_unprintable;
 
 /// Rows of a table that are shown.
 pub const ROWS_MAX: usize = 1000;

@@ -5,6 +5,8 @@
 
 pub mod chart;
 mod html;
+mod unprintable;
 
 pub use chart::{Bars, Panel, Panels};
 pub use html::{Column, Page, ROWS_MAX, Table};
+pub use unprintable::is_unprintable;

@@ -9,8 +9,8 @@ use tapline::ping::Forecast;
 use super::output::figures;
 use super::target_list::TargetList;
 use crate::args::PingArgs;
-use crate::json;
-use crate::units::{amount, grouped, span};
+use crate::output::json;
+use crate::values::units::{amount, grouped, span};
 
 /// Maximum duration; `None` for an unlimited run.
 fn duration_ns(args: &PingArgs, forecast: &Forecast) -> Option<u64> {

@@ -28,11 +28,11 @@ use super::{dry_run, failure, page, respond, setup};
 use crate::args::{Origin, PingArgs};
 use crate::failure::{Exit, Failure};
 use crate::metrics::{ChangeCounts, LatestMetrics, Server, ping_families};
-use crate::page_file::PageFile;
+use crate::output::page_file::PageFile;
+use crate::process::{memory, signals, user};
 use crate::sandbox::{self, Sandbox};
 use crate::screen::{Progress, Screen};
-use crate::units::{amount, grouped};
-use crate::{memory, signals, user};
+use crate::values::units::{amount, grouped};
 
 /// Probes per second that sockets reach on one CPU, roughly.
 const MAX_SOCKET_PPS: u64 = 300_000;

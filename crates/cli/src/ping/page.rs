@@ -9,9 +9,9 @@ use tapline::ping::{PingSummary, Prober};
 use super::output::account;
 use super::output::figures::{self, PingFigures};
 use super::timeline::{Step, Timeline};
-use crate::durations::duration;
+use crate::output::page_durations::duration;
 use crate::page::{Column, Page, Panel, Panels, ROWS_MAX, Table};
-use crate::units::grouped;
+use crate::values::units::grouped;
 
 /// ICMP errors that are listed.
 const ERRORS_MAX: usize = 100;

@@ -10,7 +10,7 @@ use super::output::warnings;
 use super::target_list::{KnownNames, TargetList};
 use crate::args::PingArgs;
 use crate::failure::Failure;
-use crate::{privilege, user};
+use crate::process::{privilege, user};
 
 /// Reads the targets again when the signal arrives, on a thread of its own: names are looked up there.
 pub struct Reloader {

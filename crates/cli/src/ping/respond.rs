@@ -14,10 +14,11 @@ use super::output::warnings::warn;
 use crate::args::{Origin, PingArgs};
 use crate::failure::{Exit, Failure, NO_LINK, chain};
 use crate::metrics::{LatestMetrics, Server, respond_families};
+use crate::output::json;
+use crate::process::{signals, user};
 use crate::sandbox::{self, Sandbox};
 use crate::screen::{printable, say};
-use crate::units::grouped;
-use crate::{json, signals, user};
+use crate::values::units::grouped;
 
 /// Time between two checks for status requests.
 const TICK: Duration = Duration::from_millis(500);

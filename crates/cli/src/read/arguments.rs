@@ -18,8 +18,7 @@ use tapline::{Expression, Filter};
 
 use crate::args::ReadArgs;
 use crate::failure::{Exit, Failure};
-use crate::filter::warn;
-use crate::filter_file;
+use crate::filter::{filter_file, warn};
 use crate::object_storage::WhenFull;
 use crate::output;
 

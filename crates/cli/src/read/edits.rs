@@ -8,7 +8,7 @@ use tapline::read::{AnonymizationKey, AnonymizationKeyError, DuplicateWindow, Ed
 
 use crate::args::{CountOrTime, EditArgs, FileSplit, Stripped};
 use crate::failure::{Exit, Failure};
-use crate::units::counted;
+use crate::values::units::counted;
 
 /// An option of pcapng holds no more.
 const COMMENT_BYTES_MAX: usize = 65_535;

@@ -19,15 +19,16 @@ use tapline::read::{IndexUse, InputError, LeftOut, Read, ReadError, ReadProgress
 
 use crate::args::{ColumnFormat, CountOrTime, FileSplit, ReadArgs};
 use crate::columns::{ColumnFlags, ColumnOutput, Written};
-use crate::decoder::Decoder;
 use crate::failure::{Exit, Failure, chain};
 use crate::metrics::{Counters, Server, read_families};
 use crate::object_storage::{WhenFull, is_url};
+use crate::output;
+use crate::output::decoder::Decoder;
 use crate::packet_line::{LineOptions, Printer};
+use crate::process::{signals, user};
 use crate::sandbox::{self, Sandbox};
 use crate::screen::{Progress, printable};
-use crate::units::{counted, grouped};
-use crate::{output, signals, user};
+use crate::values::units::{counted, grouped};
 pub use arguments::{Arguments, file_id};
 pub use failure::failure;
 
@@ -192,7 +193,7 @@ fn serve_metrics(
 /// Says where the metrics of a job without a start are.
 pub fn print_metrics_url(url: &str, is_json: bool, is_quiet: bool) -> io::Result<()> {
     if is_json {
-        return crate::json::print(&json!({ "event": "start", "metrics": url }));
+        return crate::output::json::print(&json!({ "event": "start", "metrics": url }));
     }
     if !is_quiet {
         // A closed standard error is not a failure.
@@ -282,7 +283,7 @@ fn write_columns(
         object["written"] = written.rows.into();
         object["bytes_written"] = written.bytes.into();
         object["columns"] = output.json(&written);
-        crate::json::print(&object)
+        crate::output::json::print(&object)
     } else if args.quiet {
         Ok(())
     } else {
@@ -337,7 +338,7 @@ pub fn account_line(out: &mut impl Write, summary: &ReadSummary) -> io::Result<(
 
 fn print_summary(args: &ReadArgs, summary: &ReadSummary, broken: &[InputError]) -> io::Result<()> {
     if args.json {
-        return crate::json::print(&summary_json(summary, broken));
+        return crate::output::json::print(&summary_json(summary, broken));
     }
     if args.quiet {
         return Ok(());

@@ -7,9 +7,9 @@ use super::arguments::Arguments;
 use super::{fail_if_broken, failure, report_json, report_text};
 use crate::args::ReadArgs;
 use crate::failure::{Exit, Failure, chain};
-use crate::json::print;
+use crate::output::json::print;
+use crate::process::user;
 use crate::sandbox::{self, Sandbox};
-use crate::user;
 
 /// Reports file after file. A file that fails does not affect the others.
 pub fn run(args: &ReadArgs, arguments: &Arguments, builder: ReadBuilder) -> Result<Exit, Failure> {

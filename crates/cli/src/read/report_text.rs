@@ -8,8 +8,8 @@ use tapline::file::read::{ByteOrder, DetectedCompression, DetectedFormat};
 use tapline::read::{FileReport, ReportedInterface};
 
 use crate::failure::chain;
-use crate::moment::{date_time, local_zone};
-use crate::units::{amount, counted, grouped};
+use crate::values::moment::{date_time, local_zone};
+use crate::values::units::{amount, counted, grouped};
 
 /// Prints one line per known value, after an empty line if `needs_blank_line`.
 pub fn print(report: &FileReport, needs_blank_line: bool) -> io::Result<()> {

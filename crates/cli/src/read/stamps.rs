@@ -10,7 +10,7 @@ use super::arguments::Arguments;
 use super::failure::failure;
 use crate::args::ReadArgs;
 use crate::failure::{Exit, Failure};
-use crate::{json, streams};
+use crate::output::{json, streams};
 
 /// Prints the figures of the packets up to the first error, which is then reported.
 pub fn run(args: &ReadArgs, mut read: Read, arguments: &Arguments) -> Result<Exit, Failure> {

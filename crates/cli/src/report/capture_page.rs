@@ -4,11 +4,11 @@ use tapline::analysis::{Analysis, AnnouncedAddress, Flow, SIZE_CLASSES, Slot, To
 use tapline::packet::protocol::ip;
 use tapline::read::InputError;
 
-use crate::durations::duration;
 use crate::failure::chain;
-use crate::moment::{date_time, local_zone};
+use crate::output::page_durations::duration;
 use crate::page::{Bars, Column, Page, Panel, Panels, Table};
-use crate::units::{amount, counted, grouped};
+use crate::values::moment::{date_time, local_zone};
+use crate::values::units::{amount, counted, grouped};
 
 /// Places on the axis of time.
 const PLACES: usize = 240;

@@ -13,12 +13,12 @@ use tapline::read::ReadError;
 use self::output::PageOutput;
 use crate::args::ReportArgs;
 use crate::failure::{Exit, Failure, chain};
-use crate::output::{is_stdout, needed_capabilities};
+use crate::output::{is_stdout, json as lines, needed_capabilities};
+use crate::process::{signals, user};
 use crate::read::{self, Arguments, file_id};
 use crate::sandbox::{self, Sandbox};
 use crate::screen::{Progress, printable};
-use crate::units::counted;
-use crate::{json as lines, signals, user};
+use crate::values::units::counted;
 
 pub fn run(args: &ReportArgs) -> Result<Exit, Failure> {
     let arguments = Arguments::of_files(args.files.clone())?;

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use crate::failure::Failure;
 use crate::output::is_stdout;
+use crate::output::page_file::{self, PageFile};
 use crate::page::Page;
-use crate::page_file::{self, PageFile};
 
 /// Where a page goes. It is opened before the packets are read: no time is spent on a page that cannot be written.
 pub enum PageOutput {

@@ -17,12 +17,13 @@ use super::summary::Summary;
 use crate::args::CaptureArgs;
 use crate::capture::{self, flush};
 use crate::failure::{Exit, Failure, chain, is_closed_output};
+use crate::filter;
 use crate::metrics::Server;
-use crate::output::{self, Written};
+use crate::output::{self, Written, json};
 use crate::packet_line::{LineOptions, Printer};
+use crate::process::{signals, user};
 use crate::sandbox::{self, Sandbox};
 use crate::screen::printable;
-use crate::{filter, json, signals, user};
 
 pub fn run(args: &CaptureArgs, url: &Url, mut options: RemoteOptions) -> Result<Exit, Failure> {
     refuse_misplaced(args)?;
@@ -104,7 +105,7 @@ fn serve(
 }
 
 fn create(options: CaptureFileOptions) -> Result<CaptureFile, Failure> {
-    CaptureFile::create(options, crate::moment::now_ns()).map_err(|error| {
+    CaptureFile::create(options, crate::values::moment::now_ns()).map_err(|error| {
         if is_closed_output(&error) {
             Failure::closed()
         } else {
@@ -131,7 +132,7 @@ fn begin(
     if args.json {
         let mut event = json!({
             "event": "start",
-            "at_ns": crate::moment::now_ns(),
+            "at_ns": crate::values::moment::now_ns(),
             "url": url.to_string(),
             "link_type": link_type,
             "transport": if args.rpcap.udp { "udp" } else { "tcp" },

@@ -12,7 +12,7 @@ use tapline::rpcap::{Credentials, Password, RemoteAddress, RemoteInterface, Remo
 
 use crate::args::CaptureArgs;
 use crate::failure::{Exit, Failure};
-use crate::json;
+use crate::output::json;
 use crate::sandbox::{self, Sandbox};
 use job::failure;
 pub use url::Url;

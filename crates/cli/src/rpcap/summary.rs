@@ -7,10 +7,9 @@ use tapline::rpcap::RemoteSummary;
 
 use super::Url;
 use crate::args::CaptureArgs;
-use crate::json;
-use crate::output::{self, Written};
+use crate::output::{self, Written, json};
 use crate::screen::printable;
-use crate::units::{counted, grouped, span};
+use crate::values::units::{counted, grouped, span};
 
 pub struct Summary<'a> {
     pub result: &'a RemoteSummary,

@@ -23,9 +23,9 @@ use tapline::file::write::read_time_zone;
 
 use crate::args::SandboxArgs;
 use crate::failure::{Exit, Failure};
-use crate::moment::local_zone;
 use crate::output::is_stdout;
-use crate::privilege;
+use crate::process::privilege;
+use crate::values::moment::local_zone;
 
 #[cfg(feature = "objects")]
 pub use calls::UPLOADS;

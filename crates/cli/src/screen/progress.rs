@@ -9,7 +9,7 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 use super::theme::is_terminal_dumb;
-use crate::units::{amount, span};
+use crate::values::units::{amount, span};
 
 /// Drawings per second at most.
 const DRAWINGS: u8 = 10;

@@ -2,7 +2,7 @@
 
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
-use crate::unprintable::is_unprintable;
+use crate::page::is_unprintable;
 
 /// Terminal columns of `text`.
 pub fn width(text: &str) -> usize {

@@ -19,9 +19,9 @@ use tapline::send::{Fill, Rate, SendError, SendOptions, SendPath, SendPlan, Send
 use crate::args::SendArgs;
 use crate::failure::{Exit, Failure, is_closed_output};
 use crate::metrics::{Server, send_families};
+use crate::process::{signals, user};
 use crate::sandbox::{self, Sandbox};
-use crate::units::counted;
-use crate::{signals, user};
+use crate::values::units::counted;
 use progress::Progress;
 use source::Source;
 

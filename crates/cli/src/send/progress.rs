@@ -10,7 +10,7 @@ use tapline::send::LiveSent;
 use super::source::Share;
 use crate::args::SendArgs;
 use crate::screen::Status;
-use crate::units::{amount, grouped, span};
+use crate::values::units::{amount, grouped, span};
 
 const INTERVAL: Duration = Duration::from_millis(500);
 

@@ -8,7 +8,7 @@ use tapline::send::{Histogram, SendPath, SendPlan, SendSummary};
 
 use crate::args::SendArgs;
 use crate::screen::printable;
-use crate::units::{amount, counted, grouped, span};
+use crate::values::units::{amount, counted, grouped, span};
 
 /// Prints what a dry run found: the packets, and the path that they would take, or why none can be opened.
 pub fn show_plan(
@@ -19,7 +19,7 @@ pub fn show_plan(
     let (shortest, longest) = plan.lengths().unwrap_or_default();
     let duration = plan.duration();
     if args.json {
-        return crate::json::print(&json!({
+        return crate::output::json::print(&json!({
             "event": "plan",
             "packets": plan.packets(),
             "bytes": plan.bytes(),
@@ -67,7 +67,7 @@ fn above_mtu(skipped: u64, truncated: u64, out: &mut dyn Write) -> io::Result<()
 /// Prints JSON on standard output, or the URL of the metrics on standard error unless quiet.
 pub fn show_start(args: &SendArgs, metrics: Option<&str>) -> io::Result<()> {
     if args.json {
-        return crate::json::print(&json!({
+        return crate::output::json::print(&json!({
             "event": "start",
             "interface": args.interface,
             "metrics": metrics,
@@ -81,7 +81,7 @@ pub fn show_start(args: &SendArgs, metrics: Option<&str>) -> io::Result<()> {
 
 pub fn show(args: &SendArgs, summary: &SendSummary) -> io::Result<()> {
     if args.json {
-        return crate::json::print(&as_json(summary));
+        return crate::output::json::print(&as_json(summary));
     }
     if args.quiet {
         return Ok(());

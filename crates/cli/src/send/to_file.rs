@@ -17,9 +17,9 @@ use crate::args::SendArgs;
 use crate::failure::{Exit, Failure, STDOUT};
 use crate::metrics::Server;
 use crate::output::{is_stdout, refuse_compressed_name};
+use crate::process::{privilege, signals, user};
 use crate::screen::printable;
-use crate::units::counted;
-use crate::{privilege, signals, user};
+use crate::values::units::counted;
 
 /// Rejects packets and JSON together on standard output, and packets to a terminal.
 pub fn refuse_two_on_stdout(args: &SendArgs) -> Result<(), Failure> {
@@ -80,7 +80,7 @@ pub fn run(
 
 fn show(args: &SendArgs, path: &Path, summary: &SendToFileSummary) -> io::Result<()> {
     if args.json {
-        return crate::json::print(&json!({
+        return crate::output::json::print(&json!({
             "event": "summary",
             "written": summary.packets,
             "bytes": summary.bytes,

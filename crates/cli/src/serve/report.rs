@@ -10,9 +10,9 @@ use tapline::rpcap::{Access, SessionEnd, SessionReport};
 use crate::args::ServeRpcapArgs;
 use crate::capture::{account_line, lost_json};
 use crate::failure::chain;
-use crate::json;
+use crate::output::json;
 use crate::screen::printable;
-use crate::units::{counted, grouped};
+use crate::values::units::{counted, grouped};
 
 /// Said when others may see the connections.
 const NOT_ENCRYPTED: &str =
@@ -70,7 +70,7 @@ impl Reporter {
             };
             json::print(&json!({
                 "event": "start",
-                "at_ns": crate::moment::now_ns(),
+                "at_ns": crate::values::moment::now_ns(),
                 "listen": address.to_string(),
                 "access": way,
                 "metrics": metrics,

@@ -18,8 +18,8 @@ use super::report::Reporter;
 use crate::args::ServeRpcapArgs;
 use crate::failure::{Exit, Failure};
 use crate::metrics::{self, serve_families};
+use crate::process::{privilege, signals, user};
 use crate::sandbox::{self, Sandbox};
-use crate::{privilege, signals, user};
 
 /// Clients that are served at once. Others wait in the listen queue.
 const CLIENTS_MAX: usize = 16;

@@ -10,7 +10,7 @@ use tapline::irq::PinnedIrq;
 
 use crate::args::CaptureArgs;
 use crate::capture::report::account::{account_line, lost_json};
-use crate::units::{binary, counted, numbered, span};
+use crate::values::units::{binary, counted, numbered, span};
 
 /// How the kernel distributes the packets; null for other back ends.
 pub fn distribution_json(mode: Option<FanoutMode>) -> Value {

@@ -6,7 +6,7 @@ use serde_json::Value;
 use tapline::capture::{Account, Lost};
 
 use crate::screen::printable;
-use crate::units::{counted, grouped};
+use crate::values::units::{counted, grouped};
 
 /// `received = delivered + filtered + lost`, as text.
 pub fn account_line(out: &mut dyn Write, link: Option<&str>, account: &Account) -> io::Result<()> {

@@ -12,10 +12,11 @@ use tapline::file::write::CaptureFile;
 use super::account::lost_json;
 use crate::args::CaptureArgs;
 use crate::failure::chain;
+use crate::metrics;
+use crate::output::{self, json};
 use crate::packet_line::Printer;
 use crate::screen::{Status, printable};
-use crate::units::{amount, grouped, span};
-use crate::{json, metrics, output};
+use crate::values::units::{amount, grouped, span};
 
 /// The capture's tick interval, and the ticks between two reports.
 pub fn ticks(args: &CaptureArgs) -> (Duration, u32) {
@@ -139,7 +140,7 @@ impl<C> WithProgress<C> {
             Report::Json => {
                 let event = serde_json::json!({
                     "event": "stats",
-                    "at_ns": crate::moment::now_ns(),
+                    "at_ns": crate::values::moment::now_ns(),
                     "span_ns": since.as_nanos() as u64,
                     "packets": packets,
                     "bytes": bytes,
@@ -177,7 +178,7 @@ impl<C> WithProgress<C> {
         if self.announcements == Announcements::Json {
             let event = serde_json::json!({
                 "event": event,
-                "at_ns": crate::moment::now_ns(),
+                "at_ns": crate::values::moment::now_ns(),
                 "name": name,
                 "reason": reason,
             });

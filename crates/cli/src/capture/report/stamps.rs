@@ -7,7 +7,7 @@ use tapline::capture::{
 use tapline::hwtstamp::StampError;
 
 use crate::failure::chain;
-use crate::units::grouped;
+use crate::values::units::grouped;
 
 /// Packets have time stamps of several sources.
 const MIXED: &str = "mixed";

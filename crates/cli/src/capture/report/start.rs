@@ -14,11 +14,10 @@ use crate::capture::readers::choice::ReaderChoice;
 use crate::capture::sockets;
 use crate::capture::source::Source;
 use crate::failure::{chain, xdp_refusal};
-use crate::json;
-use crate::output::Written;
+use crate::output::{Written, json};
 use crate::sandbox::Enforced;
 use crate::screen::printable;
-use crate::units::binary;
+use crate::values::units::binary;
 
 /// What the start message says besides the interfaces: where the capture can be reached, and how it is restricted.
 #[derive(Clone, Copy)]
@@ -65,7 +64,7 @@ pub fn show(
             .collect();
         let mut event = serde_json::json!({
             "event": "start",
-            "at_ns": crate::moment::now_ns(),
+            "at_ns": crate::values::moment::now_ns(),
             "interfaces": interfaces,
             "buffer": buffer.json(),
             "readers": accounts::start_json(capture.readers()),

@@ -16,10 +16,9 @@ use crate::capture::readers::accounts;
 use crate::capture::readers::choice::ReaderChoice;
 use crate::capture::sockets;
 use crate::failure::{chain, xdp_refusal};
-use crate::json;
-use crate::output::{self, Written};
+use crate::output::{self, Written, json};
 use crate::screen::printable;
-use crate::units::{grouped, span};
+use crate::values::units::{grouped, span};
 
 pub struct Summary<'a> {
     pub result: &'a CaptureSummary,

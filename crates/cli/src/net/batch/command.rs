@@ -7,14 +7,15 @@ use clap::Parser;
 use tapline::net::{Batch, Family, Verb};
 
 use super::line::Line;
-use crate::args::{BatchArgs, NetArgs, NetnsArgs, NetnsCommand, leading_flags, translate_flags};
+use crate::args::{
+    BatchArgs, NetArgs, NetnsArgs, NetnsCommand, leading_flags, translate_flags, usage,
+};
 use crate::failure::{Exit, Failure};
 use crate::net::command::BatchItems;
 use crate::net::handle::{NetHandle, usage_failure};
 use crate::net::netns;
 use crate::net::object::NetObject;
 use crate::net::verbs::{self, Action};
-use crate::usage;
 
 /// What a line does.
 pub enum LineCommand {

@@ -11,9 +11,8 @@ use super::command::{ChangedNames, LineCommand};
 use super::line::Lines;
 use crate::args::BatchArgs;
 use crate::failure::{Exit, Failure, chain};
-use crate::json;
 use crate::net::handle::NetHandle;
-use crate::output::is_stdout;
+use crate::output::{is_stdout, json};
 use crate::screen::printable;
 
 /// Runs `tapline batch`.

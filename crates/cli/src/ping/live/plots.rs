@@ -6,7 +6,7 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use super::recent::{Rates, Recent};
 use crate::ping::output::milliseconds::fping_ms;
 use crate::screen::{Charset, Plot, Series, Theme};
-use crate::units::amount;
+use crate::values::units::amount;
 
 /// In a window of this width both plots are side by side.
 const BOTH: u16 = 120;

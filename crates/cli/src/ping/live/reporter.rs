@@ -13,7 +13,7 @@ use super::table::Table;
 use crate::ping::output::reporter::{Reporter, RunEnd, RunStart};
 use crate::ping::output::warnings;
 use crate::screen::{Charset, Key, Screen, Scroll, Theme, window};
-use crate::units::{amount, span};
+use crate::values::units::{amount, span};
 
 /// Drawing takes at most one part in this many of the time.
 const SHARE: u32 = 20;

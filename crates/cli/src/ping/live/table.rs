@@ -15,7 +15,7 @@ use crate::ping::output::account;
 use crate::ping::output::figures::{self, PingFigures, RttFigures};
 use crate::ping::output::milliseconds::fping_ms;
 use crate::screen::{self, Charset, Key, Scroll, Theme, cut, fitted, show_lines, width};
-use crate::units::grouped;
+use crate::values::units::grouped;
 
 /// Maximum ICMP errors that are listed.
 const MOST_ERRORS: usize = 3;

@@ -11,7 +11,7 @@ use super::figures::RttFigures;
 use super::icmp_text::describe;
 use super::milliseconds::summary_ms;
 use super::warnings::reason;
-use crate::units::{amount, counted, grouped};
+use crate::values::units::{amount, counted, grouped};
 
 /// Maximum ICMP errors that summaries list.
 pub const MOST_ERRORS: usize = 10;

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use serde_json::Value;
 use tapline::ping::Histogram;
 
-use crate::units::grouped;
+use crate::values::units::grouped;
 
 /// Length of the longest bar.
 const WIDTH: usize = 40;

@@ -11,7 +11,7 @@ use super::reporter::{Reporter, RunEnd, RunStart};
 use super::{account, distribution, figures, warnings};
 use crate::args::PingArgs;
 use crate::ping::setup;
-use crate::units::{grouped, span};
+use crate::values::units::{grouped, span};
 
 /// Maximum local errors that are printed at once; the totals have all.
 const MOST_REASONS: usize = 8;

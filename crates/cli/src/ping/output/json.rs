@@ -16,7 +16,7 @@ use super::lines::realtime_ns;
 use super::reporter::{Reporter, RunEnd, RunStart};
 use super::{distribution, warnings};
 use crate::args::PingArgs;
-use crate::json::{self, RowWriter};
+use crate::output::json::{self, RowWriter};
 use crate::ping::setup;
 
 /// Keys of round trips, in the order of `RttFigures::in_order`.

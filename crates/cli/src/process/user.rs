@@ -4,9 +4,9 @@ use std::io;
 
 use rustix::thread::{CapabilitySet, set_keep_capabilities};
 
+use super::privilege::{self, drop_all_but};
 use crate::args::UserArgs;
 use crate::failure::{Exit, Failure};
-use crate::privilege::{self, drop_all_but};
 
 /// Changes to the user of `--user` if there is one, and drops every capability of the calling thread except `needed`; another
 /// user keeps none with which permissions of files could be overridden. Open sockets keep working.

@@ -13,10 +13,11 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXFSZ};
 use signal_hook::{flag, low_level};
 use tapline::Stop;
 
+use super::user;
 use crate::args::{SandboxArgs, UserArgs};
 use crate::failure::Failure;
 use crate::sandbox::{SIGNALS, Sandbox};
-use crate::{screen, user};
+use crate::screen;
 
 /// Exit status that shells use for a program ended by SIGINT.
 const INTERRUPTED: i32 = 130;

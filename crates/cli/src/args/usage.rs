@@ -3,7 +3,7 @@
 use clap::CommandFactory;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-use crate::args::{Args, find_command, from_ip_syntax};
+use super::{Args, find_command, from_ip_syntax};
 use crate::failure::{Exit, Failure};
 
 /// The standard library's words about numbers, and ours.

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use tapline::count::{StreamFigures, StreamTotals};
 
 use crate::latency::time;
-use crate::units::grouped;
+use crate::values::units::grouped;
 
 /// Two lines for each stream, and one for what is not counted.
 pub fn lines(totals: &StreamTotals) -> Vec<String> {

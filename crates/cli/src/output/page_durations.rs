@@ -5,7 +5,7 @@ use std::time::Duration;
 use tapline::analysis::Histogram;
 
 use crate::page::{Bars, Page};
-use crate::units::span;
+use crate::values::units::span;
 
 /// Classes of a decade.
 const PARTS: f64 = 4.0;

@@ -18,9 +18,9 @@ use tapline::who::ProcessCounts;
 use crate::args::{ColumnFormat, FileFormat, OutputArgs};
 use crate::failure::{Exit, Failure, STDOUT};
 use crate::object_storage::ObjectUrl;
-use crate::privilege;
+use crate::process::privilege;
 use crate::screen::printable;
-use crate::units::{counted, grouped};
+use crate::values::units::{counted, grouped};
 
 pub fn is_stdout(path: &Path) -> bool {
     path.as_os_str() == "-"

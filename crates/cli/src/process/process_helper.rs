@@ -15,10 +15,10 @@ use rustix::process::setsid;
 use rustix::thread::set_name;
 use tapline::who::{ProcessHelper, serve_processes};
 
+use super::{privilege, user};
 use crate::args::{CaptureArgs, HelperArgs};
 use crate::failure::{Exit, Failure};
 use crate::sandbox::{self, Sandbox};
-use crate::{privilege, user};
 
 /// The hidden subcommand.
 const SUBCOMMAND: &str = "process-helper";

@@ -17,8 +17,8 @@ use rustix::process::{PidfdFlags, getppid, pidfd_open, setsid};
 use rustix::thread::{CapabilitySet, set_name};
 use tapline::count::remove_leftover_filters;
 
+use super::privilege;
 use crate::failure::{Exit, Failure};
-use crate::privilege;
 
 /// Ends the second process before the first has ended. At the end of the pipe without it, the first was killed.
 const DONE: &[u8] = b"done";
