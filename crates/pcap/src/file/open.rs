@@ -3,12 +3,12 @@
 use std::ffi::{CStr, c_char, c_int};
 use std::ptr;
 
-use crate::abi::PRECISION_MICRO;
-use crate::guard::guard;
+use crate::ffi::abi::PRECISION_MICRO;
+use crate::ffi::guard::guard;
+use crate::ffi::stream::standard_input;
+use crate::ffi::text::{last_os_error, report, text};
+use crate::file::offline::Offline;
 use crate::handle::{Source, State, pcap_t};
-use crate::offline::Offline;
-use crate::stream::standard_input;
-use crate::text::{last_os_error, report, text};
 use crate::wake::Wake;
 
 /// Opens a stream that is the handle's from then on.

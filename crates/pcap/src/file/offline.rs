@@ -10,12 +10,12 @@ use tapline::file::model::Interface;
 use tapline::file::read::{ByteOrder, ErrorKind, Item, ReadError, Reader};
 use tapline::filter::classic::ClassicProgram;
 
-use crate::abi::{MAX_SNAPLEN, PRECISION_MICRO, PRECISION_NANO};
 use crate::datalinks::{self, EN10MB};
-use crate::file_header::{FileHeader, HEADER_BYTES};
+use crate::ffi::abi::{MAX_SNAPLEN, PRECISION_MICRO, PRECISION_NANO};
+use crate::ffi::stream::{self, Stream, standard_input};
+use crate::ffi::text::{chain, strerror};
+use crate::file::header::{FileHeader, HEADER_BYTES};
 use crate::packet::{Packet, Ready};
-use crate::stream::{self, Stream, standard_input};
-use crate::text::{chain, strerror};
 
 /// Interfaces of a file that are looked at before its first packet. A file describes them before their packets.
 const MOST_BEFORE_FIRST: usize = 1 << 20;

@@ -13,15 +13,15 @@ use tapline::capture::{
 use tapline::filter::classic::ClassicProgram;
 use tapline::packet::metadata::Direction;
 
-use crate::abi::{
+use crate::datalinks;
+use crate::ffi::abi::{
     ERROR, ERROR_IFACE_NOT_UP, ERROR_NO_SUCH_DEVICE, ERROR_PERM_DENIED, WARNING_TSTAMP_TYPE_NOTSUP,
     pcap_stat,
 };
-use crate::adapter::{ADAPTER_UNSYNCED, HOST, largest_packet};
-use crate::datalinks;
+use crate::ffi::text::{chain, strerror};
+use crate::live::adapter::{ADAPTER_UNSYNCED, HOST, largest_packet};
+use crate::live::settings::{Refusal, Settings};
 use crate::packet::{Packet, Ready};
-use crate::settings::{Refusal, Settings};
-use crate::text::{chain, strerror};
 
 /// Longest time that a packet waits for a reader that sleeps. TPACKET_V3 has no shorter timer.
 const TARGET: Duration = Duration::from_millis(1);

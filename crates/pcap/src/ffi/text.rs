@@ -3,7 +3,7 @@
 use std::ffi::{CStr, c_char, c_int};
 use std::fmt::Write;
 
-use crate::abi::{ERRBUF_BYTES, ERROR};
+use crate::ffi::abi::{ERRBUF_BYTES, ERROR};
 
 /// The caller's string; `None` if it is null.
 ///

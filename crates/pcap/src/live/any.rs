@@ -10,11 +10,11 @@ use std::time::Duration;
 use tapline::filter::classic::{Ancillary, ClassicProgram};
 use tapline::packet::metadata::Direction;
 
-use crate::abi::{ERROR, ERROR_PERM_DENIED, pcap_stat};
-use crate::cooked::{Address, MOST_BYTES, Version};
+use crate::ffi::abi::{ERROR, ERROR_PERM_DENIED, pcap_stat};
+use crate::ffi::text::{last_os_error, strerror};
+use crate::live::cooked::{Address, MOST_BYTES, Version};
+use crate::live::settings::{Refusal, Settings};
 use crate::packet::{Packet, Ready};
-use crate::settings::{Refusal, Settings};
-use crate::text::{last_os_error, strerror};
 
 /// Default size of the socket's buffer, bytes.
 const BUFFER_BYTES: c_int = 32 << 20;

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Once;
 
-use crate::cancel::without_cancellation;
+use crate::ffi::cancel::without_cancellation;
 
 #[cfg(panic = "abort")]
 compile_error!("a panic must not end the caller's process: build with `--profile c-library`");

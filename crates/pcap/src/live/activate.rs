@@ -3,18 +3,18 @@
 use std::ffi::{CString, c_char, c_int};
 use std::ptr;
 
-use crate::abi::{
+use crate::datalinks::LINUX_SLL;
+use crate::ffi::abi::{
     ERROR, ERROR_ACTIVATED, ERROR_IFACE_NOT_UP, ERROR_NO_SUCH_DEVICE, ERROR_NOT_ACTIVATED,
     ERROR_PERM_DENIED, ERROR_RFMON_NOTSUP, ERROR_TSTAMP_PRECISION_NOTSUP, MAX_SNAPLEN,
     PRECISION_MICRO, PRECISION_NANO, WARNING_TSTAMP_TYPE_NOTSUP,
 };
-use crate::any::Any;
-use crate::datalinks::LINUX_SLL;
-use crate::guard::{guard, guard_with};
+use crate::ffi::guard::{guard, guard_with};
+use crate::ffi::text::{report, status_text, text};
 use crate::handle::{Source, State, pcap_t, reporting, state};
-use crate::live::Live;
-use crate::settings::{ANY, Refusal, Settings};
-use crate::text::{report, status_text, text};
+use crate::live::any::Any;
+use crate::live::interface::Live;
+use crate::live::settings::{ANY, Refusal, Settings};
 use crate::wake::Wake;
 
 /// The smallest snaplen of packets with a cooked header: the longest header and a byte.

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::ffi::c_void;
 use std::io::{self, Read};
 
-use crate::cancel::is_single_threaded;
+use crate::ffi::cancel::is_single_threaded;
 
 unsafe extern "C" {
     static stdin: *mut libc::FILE;

@@ -8,10 +8,10 @@ use std::path::Path;
 use std::ptr;
 use std::sync::OnceLock;
 
-use crate::abi::{ERROR, pcap_addr, pcap_if};
-use crate::guard::guard;
-use crate::settings::ANY;
-use crate::text::{refuse, report, text};
+use crate::ffi::abi::{ERROR, pcap_addr, pcap_if};
+use crate::ffi::guard::guard;
+use crate::ffi::text::{refuse, report, text};
+use crate::live::settings::ANY;
 
 const IF_LOOPBACK: u32 = 1;
 const IF_UP: u32 = 2;

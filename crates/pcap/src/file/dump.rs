@@ -6,12 +6,12 @@ use std::mem::MaybeUninit;
 use std::ptr;
 use std::sync::{Mutex, PoisonError};
 
-use crate::abi::{ERROR, PRECISION_NANO, pcap_pkthdr};
 use crate::datalinks;
-use crate::guard::{guard, guard_with};
+use crate::ffi::abi::{ERROR, PRECISION_NANO, pcap_pkthdr};
+use crate::ffi::guard::{guard, guard_with};
+use crate::ffi::stream::{self, standard_output};
+use crate::ffi::text::{last_os_error, text};
 use crate::handle::{State, pcap_t, reporting, state};
-use crate::stream::{self, standard_output};
-use crate::text::{last_os_error, text};
 
 const HEADER_BYTES: usize = 24;
 const MAGIC_MICRO: u32 = 0xa1b2_c3d4;

@@ -3,7 +3,7 @@
 use std::ffi::{CStr, CString, c_int};
 use std::time::Duration;
 
-use crate::text::status_text;
+use crate::ffi::text::status_text;
 
 /// The pseudo interface of all interfaces.
 pub const ANY: &CStr = c"any";

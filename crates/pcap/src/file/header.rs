@@ -2,8 +2,8 @@
 
 use std::ffi::c_int;
 
-use crate::stream::Stream;
-use crate::text::strerror;
+use crate::ffi::stream::Stream;
+use crate::ffi::text::strerror;
 
 /// Bytes of the header.
 pub const HEADER_BYTES: usize = 24;
