@@ -26,7 +26,7 @@ const MAX_CHANGED: usize = 65_536;
 /// What notifications say, for those who follow more than the routes of the targets.
 #[derive(Clone, Copy, Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
-pub(super) struct RouteChanges {
+pub(in crate::ping::xdp) struct RouteChanges {
     /// Routes may have changed: the hops of all targets are to be assigned again.
     pub has_changed: bool,
     /// The interface of the run may have changed.
@@ -344,12 +344,12 @@ impl Pending {
 }
 
 /// Whether an interface is in a VRF.
-pub(super) fn is_in_vrf(link: &Link) -> bool {
+pub(in crate::ping::xdp) fn is_in_vrf(link: &Link) -> bool {
     matches!(link.port_kind(), Some(PortKind::Vrf(_)))
 }
 
 /// Whether an interface sends frames.
-pub(super) fn is_up(link: &Link) -> bool {
+pub(in crate::ping::xdp) fn is_up(link: &Link) -> bool {
     link.flags
         .is_some_and(|flags| flags.is_up() && flags.has_carrier())
 }

@@ -26,7 +26,7 @@ const LENT: u32 = (MAX_ASKED + ASKED_AT_ONCE) as u32;
 
 /// How a probe leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum NextHopState {
+pub(in crate::ping::xdp) enum NextHopState {
     /// By its hop, whose MAC address is known.
     Resolved,
     /// Once it is known who answers for this neighbour.
@@ -37,7 +37,7 @@ pub(super) enum NextHopState {
 
 /// What [`NextHops::look_up`] needs to know of a run.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct HopOptions {
+pub(in crate::ping::xdp) struct HopOptions {
     pub link: IfIndex,
     pub is_in_vrf: bool,
     /// The source of the requests of its family, if one was given.
@@ -50,7 +50,7 @@ pub(super) struct HopOptions {
 /// The next hops on one interface.
 #[derive(Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
-pub(super) struct NextHops {
+pub(in crate::ping::xdp) struct NextHops {
     link: IfIndex,
     routes: Routes,
     neighbours: Neighbours,

@@ -8,11 +8,11 @@ use probe::targets::Targets;
 use super::hops::NextHops;
 
 /// Time between two looks for hops that the kernel has to resolve or to confirm.
-pub(super) const REFRESH_NS: u64 = 1_000_000_000;
+pub(in crate::ping::xdp) const REFRESH_NS: u64 = 1_000_000_000;
 
 /// A pass over the targets that writes their hops, after routes have changed.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct HopUpdate {
+pub(in crate::ping::xdp) struct HopUpdate {
     /// The next target of the pass; past the last one if there is none.
     pub next: u32,
     /// Whether another pass is to follow, and when that may begin.
@@ -32,7 +32,7 @@ impl HopUpdate {
 }
 
 /// Writes the addresses and hops of the targets in `numbers`. Hops that no target has any more are free then.
-pub(super) fn set_targets(
+pub(in crate::ping::xdp) fn set_targets(
     echo: &mut EchoProber,
     hops: &mut NextHops,
     targets: &Targets,
