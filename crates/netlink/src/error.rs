@@ -6,10 +6,10 @@ use std::{fmt, io};
 use rustix::io::Errno;
 
 use crate::codec::{KernelError, Malformed};
-use crate::interface::{IfIndex, IfName, MacAddress};
-use crate::prefix::Prefix;
 use crate::quoted::{Quoted, is_short};
 use crate::schema::NameLookup;
+use crate::values::interface::{IfIndex, IfName, MacAddress};
+use crate::values::prefix::Prefix;
 use crate::verb::Verb;
 
 /// The operation that failed.

@@ -6,8 +6,8 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use crate::codec::{
     Attribute, Attributes, HEADER_BYTES, KernelError, Malformed, Message, attributes, messages,
 };
-use crate::link::HardwareAddress;
 use crate::object::Object;
+use crate::objects::link::HardwareAddress;
 use crate::schema::{AttributeSpec, AttributeType};
 use crate::uapi::{
     NLM_F_ACK, NLM_F_APPEND, NLM_F_CREATE, NLM_F_DUMP, NLM_F_DUMP_INTR, NLM_F_ECHO, NLM_F_EXCL,

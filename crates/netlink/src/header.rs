@@ -1,8 +1,8 @@
 //! The fixed headers of messages, in front of their attributes.
 
 use crate::codec::{Malformed, split};
-use crate::interface::IfIndex;
 use crate::uapi::AF_BRIDGE;
+use crate::values::interface::IfIndex;
 
 /// Generates headers: `NAME = LAYER, LENGTH { OFFSET FIELD: TYPE, … }`. Bytes without a field are padding.
 macro_rules! headers {

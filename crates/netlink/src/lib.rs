@@ -30,40 +30,27 @@
 
 #![forbid(unsafe_code)]
 
-mod addr;
 mod batch;
 pub mod codec;
 mod drivers;
-mod ds_field;
 pub mod encoded;
 mod error;
 pub mod explain;
-mod fdb;
 mod header;
-mod interface;
-mod link;
-mod mdb;
-mod neigh;
 mod netlink;
 mod netns;
-mod nexthop;
 mod object;
-mod port_vlan;
-mod prefix;
-mod qdisc;
+mod objects;
 mod quoted;
-mod route;
-mod rule;
 pub mod schema;
 mod socket;
-mod stats;
 pub mod transport;
 mod uapi;
 mod validate;
+mod values;
 mod verb;
 mod watch;
 
-pub use addr::{Addr, AddrProtocol, Broadcast, Lifetime, Scope};
 pub use batch::{Batch, BatchSummary, ItemResult, OnError};
 pub use codec::{KernelError, Malformed};
 pub use drivers::{
@@ -71,11 +58,16 @@ pub use drivers::{
     HashFunction, HashSteering, NapiInstance, NetDevices, RingSizes, SocketProtocol, SocketTable,
     StampedPackets, TimeStamping, XdpAbilities,
 };
-pub use ds_field::DsField;
 pub use error::{Action, Cause, InvalidRequest, NetlinkError, RequestTarget, Syscall};
-pub use fdb::{Fdb, FdbFlags, FdbFlush, FdbKey, FdbState};
-pub use interface::{IfIndex, IfName, InvalidAddress, InvalidName, MacAddress};
-pub use link::{
+pub use netlink::Netlink;
+pub use netns::{
+    NamedNamespace, Namespace, NamespaceError, NamespaceId, NamespaceNameError, NamespaceNames,
+    NamespaceNumber, NamespaceOperation,
+};
+pub use object::Object;
+pub use objects::addr::{Addr, AddrProtocol, Broadcast, Lifetime, Scope};
+pub use objects::fdb::{Fdb, FdbFlags, FdbFlush, FdbKey, FdbState};
+pub use objects::link::{
     AdInfo, AdSelect, AddrGenMode, AfSpec, ArpAllTargets, ArpValidate, Bareudp, BareudpProtocol,
     Bond, BondMode, BondPort, BondPortState, Bridge, BridgeId, BridgeOptions, BridgePort,
     Centiseconds, DontFragment, EncapFlags, EncapPort, FailOverMac, FlowInfo, Geneve, Gre,
@@ -86,28 +78,24 @@ pub use link::{
     PortState, PrimaryReselect, QosMap, QosMapping, Sit, SitFlags, SitMode, Tos, Ttl, Tun, TunMode,
     TunnelEncap, Veth, Vlan, VlanFlags, VlanProtocol, Vrf, VrfPort, Vxlan, Xfrm, XmitHashPolicy,
 };
-pub use mdb::{FilterMode, Mdb, MdbFlags, MdbGroup, MdbSource, MdbState, Timer};
-pub use neigh::{Neigh, NeighState, NeighbourTable};
-pub use netlink::Netlink;
-pub use netns::{
-    NamedNamespace, Namespace, NamespaceError, NamespaceId, NamespaceNameError, NamespaceNames,
-    NamespaceNumber, NamespaceOperation,
-};
-pub use nexthop::{ClockTicks, Group, GroupMember, GroupType, Nexthop, ResilientArgs};
-pub use object::Object;
-pub use port_vlan::{PortVlan, PortVlanFlags, VlanStatistics};
-pub use prefix::{Family, Prefix};
-pub use qdisc::{Qdisc, TrafficHandle};
-pub use route::{
+pub use objects::mdb::{FilterMode, Mdb, MdbFlags, MdbGroup, MdbSource, MdbState, Timer};
+pub use objects::neigh::{Neigh, NeighState, NeighbourTable};
+pub use objects::nexthop::{ClockTicks, Group, GroupMember, GroupType, Nexthop, ResilientArgs};
+pub use objects::port_vlan::{PortVlan, PortVlanFlags, VlanStatistics};
+pub use objects::qdisc::{Qdisc, TrafficHandle};
+pub use objects::route::{
     Detail, Encap, EncapTos, Hop, Ip6Encap, IpEncap, Labels, Metrics, Milliseconds, MplsEncap,
     Realms, Route, RouteCacheFlags, RouteFeatures, RouteFlags, RouteKey, RouteLocks,
     RoutePreference, RouteProtocol, RouteQuery, RouteTable, RouteType, Seg6Encap, Seg6Mode, Via,
 };
-pub use rule::{Range, Rule, RuleAction};
-pub use socket::Listing;
-pub use stats::{
+pub use objects::rule::{Range, Rule, RuleAction};
+pub use objects::stats::{
     BondStatistics, BridgeStatistics, KindStatistics, LacpStatistics, MulticastStatistics, Stats,
     StpStatistics,
 };
+pub use socket::Listing;
+pub use values::ds_field::DsField;
+pub use values::interface::{IfIndex, IfName, InvalidAddress, InvalidName, MacAddress};
+pub use values::prefix::{Family, Prefix};
 pub use verb::{MessageTypes, Verb};
 pub use watch::{Event, Watch};

@@ -2,8 +2,8 @@
 
 use std::ffi::c_int;
 
-use crate::abi::ERROR;
-use crate::guard::guard_with;
+use crate::ffi::abi::ERROR;
+use crate::ffi::guard::guard_with;
 use crate::handle::{Source, pcap_t, reporting, state};
 
 /// A counter that is not known.

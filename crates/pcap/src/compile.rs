@@ -12,11 +12,11 @@ use tapline::filter::{
     SystemNames,
 };
 
-use crate::abi::{ERROR, NETMASK_UNKNOWN, bpf_insn, bpf_program, pcap_pkthdr};
 use crate::datalinks;
-use crate::guard::{guard, guard_with};
+use crate::ffi::abi::{ERROR, NETMASK_UNKNOWN, bpf_insn, bpf_program, pcap_pkthdr};
+use crate::ffi::guard::{guard, guard_with};
+use crate::ffi::text::text;
 use crate::handle::{Source, State, pcap_t, reporting, state};
-use crate::text::text;
 
 /// Compiles a filter in the language of pcap-filter(7) for the packets of a handle. `netmask`, in network byte order, is
 /// what `ip broadcast` uses. The compiler always optimizes.
@@ -128,7 +128,7 @@ pub unsafe extern "C" fn pcap_compile_nopcap(
     netmask: c_uint,
 ) -> c_int {
     guard(ERROR, || {
-        let handle = crate::activate::pcap_open_dead(datalink, snaplen);
+        let handle = crate::live::activate::pcap_open_dead(datalink, snaplen);
         // SAFETY: a handle of our own, and what the caller passed.
         let status = unsafe { pcap_compile(handle, program, filter, optimize, netmask) };
         // SAFETY: opened above, and nobody else has it.
@@ -334,7 +334,7 @@ pub unsafe extern "C" fn bpf_dump(program: *const bpf_program, form: c_int) {
         let bytes = text.as_ptr().cast();
         // The program prints with this stream, too, so the order stays.
         // SAFETY: as many bytes as the text has, to the stream of standard output.
-        unsafe { libc::fwrite(bytes, 1, text.len(), crate::stream::standard_output()) };
+        unsafe { libc::fwrite(bytes, 1, text.len(), crate::ffi::stream::standard_output()) };
     });
 }
 

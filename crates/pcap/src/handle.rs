@@ -10,16 +10,16 @@ use std::ffi::{c_char, c_int};
 
 use tapline::filter::classic::ClassicProgram;
 
-use crate::abi::{
+use crate::ffi::abi::{
     ERRBUF_BYTES, ERROR, ERROR_NOT_ACTIVATED, PRECISION_MICRO, pcap_pkthdr, pcap_stat,
 };
-use crate::adapter::{self, HOST};
-use crate::any::Any;
-use crate::live::Live;
-use crate::offline::Offline;
+use crate::ffi::text::report;
+use crate::file::offline::Offline;
+use crate::live::adapter::{self, HOST};
+use crate::live::any::Any;
+use crate::live::interface::Live;
+use crate::live::settings::Settings;
 use crate::packet::{Packet, Ready};
-use crate::settings::Settings;
-use crate::text::report;
 use crate::wake::Wake;
 
 /// A capture, a file, or a handle that only compiles filters.
@@ -214,7 +214,7 @@ pub unsafe fn state<'a>(handle: *mut pcap_t) -> Option<&'a mut State> {
     Some(unsafe { &mut *handle.state.get() })
 }
 
-/// What [`guard_with`](crate::guard::guard_with) does after a panic in a call with a handle: the result is `failed`, and the handle has an error text.
+/// What [`guard_with`](crate::ffi::guard::guard_with) does after a panic in a call with a handle: the result is `failed`, and the handle has an error text.
 ///
 /// # Safety
 /// As [`state`], when the closure runs.
@@ -231,7 +231,7 @@ pub unsafe fn reporting<R>(handle: *mut pcap_t, failed: R) -> impl FnOnce() -> R
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::guard::guard_with;
+    use crate::ffi::guard::guard_with;
     use std::ffi::CStr;
 
     #[test]

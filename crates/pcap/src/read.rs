@@ -7,12 +7,12 @@ use std::os::fd::RawFd;
 use std::ptr;
 use std::time::{Duration, Instant};
 
-use crate::abi::{ERROR, ERROR_BREAK, pcap_handler, pcap_pkthdr};
-use crate::cancel::without_cancellation;
-use crate::guard::{catch, guard_with, inside};
+use crate::ffi::abi::{ERROR, ERROR_BREAK, pcap_handler, pcap_pkthdr};
+use crate::ffi::cancel::without_cancellation;
+use crate::ffi::guard::{catch, guard_with, inside};
+use crate::ffi::text::refuse;
 use crate::handle::{Source, State, pcap_t, reporting, state, wake};
 use crate::packet::Ready;
-use crate::text::refuse;
 use crate::wake::Wake;
 
 unsafe extern "C-unwind" {

@@ -7,8 +7,8 @@ use std::ptr;
 
 use tapline::filter::{NameResolver, SystemNames, Transport};
 
-use crate::guard::guard;
-use crate::text::text;
+use crate::ffi::guard::guard;
+use crate::ffi::text::text;
 
 /// An EtherType by name.
 #[repr(C)]

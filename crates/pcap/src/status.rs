@@ -3,14 +3,14 @@
 use std::ffi::{CStr, CString, c_char, c_int, c_uint};
 use std::{cell::RefCell, ptr};
 
-use crate::abi::{ERROR, ERROR_NOT_ACTIVATED, pcap_stat};
-use crate::adapter::HOST;
-use crate::cooked::Version;
 use crate::datalinks::{self, DOCSIS, EN10MB, LINUX_SLL, LINUX_SLL2};
-use crate::devices::{initialize, is_loopback};
-use crate::guard::{guard, guard_with};
+use crate::ffi::abi::{ERROR, ERROR_NOT_ACTIVATED, pcap_stat};
+use crate::ffi::guard::{guard, guard_with};
+use crate::ffi::text::{refuse, status_text, strerror, text};
 use crate::handle::{Source, State, pcap_t, reporting, state};
-use crate::text::{refuse, status_text, strerror, text};
+use crate::live::adapter::HOST;
+use crate::live::cooked::Version;
+use crate::live::devices::{initialize, is_loopback};
 use tapline::packet::metadata::Direction;
 
 thread_local! {

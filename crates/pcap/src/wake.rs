@@ -3,7 +3,7 @@
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::cancel::without_cancellation;
+use crate::ffi::cancel::without_cancellation;
 
 /// A pending request to end the loop, and a descriptor that ends its sleep.
 pub struct Wake {

@@ -9,13 +9,15 @@ use crate::support::{built, repository, room, succeed};
 
 /// A function of C that panics.
 const PROGRAM: &str = r#"
-#[path = "FOLDER/cancel.rs"]
-mod cancel;
-#[path = "FOLDER/guard.rs"]
-mod guard;
+mod ffi {
+    #[path = "FOLDER/cancel.rs"]
+    pub mod cancel;
+    #[path = "FOLDER/guard.rs"]
+    pub mod guard;
+}
 
 extern "C" fn exported() -> i32 {
-    guard::guard(-1, || panic!("seen"))
+    ffi::guard::guard(-1, || panic!("seen"))
 }
 
 fn main() {
@@ -28,7 +30,7 @@ fn a_panic_ends_the_process_in_fuzz_builds_only() {
     let folder = built().join(format!("fuzzing-{}", std::process::id()));
     fs::create_dir_all(&folder).expect("a folder");
     let source = folder.join("main.rs");
-    let modules = room().join("src");
+    let modules = room().join("src/ffi");
     let text = PROGRAM.replace("FOLDER", modules.to_str().expect("a path of text"));
     fs::write(&source, text).expect("a file");
     let built_with = |flags: &[&str]| {

@@ -7,12 +7,12 @@ use crate::encoded::{body_of, decode_change, flags_without_ack};
 use crate::error::{Action, Cause, InvalidRequest, NetlinkError, RequestTarget};
 use crate::netlink::Netlink;
 use crate::object::{Object, check_settable, encode};
-use crate::prefix::Prefix;
-use crate::route::Route;
+use crate::objects::route::Route;
 use crate::schema::attribute_path;
 use crate::socket::SEQUENCES;
 use crate::transport::Wait;
 use crate::uapi::{NLM_F_ACK, NLMSG_ERROR};
+use crate::values::prefix::Prefix;
 use crate::verb::Verb;
 
 /// Maximum number of messages per chunk. Larger chunks are not faster.

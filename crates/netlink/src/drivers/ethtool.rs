@@ -3,7 +3,6 @@
 use super::family::Family;
 use crate::codec::{Attribute, Malformed, Request};
 use crate::error::{Action, Cause, InvalidRequest, NetlinkError, RequestTarget};
-use crate::interface::IfName;
 use crate::schema::{AttributeSet, attribute_path, attribute_set};
 use crate::uapi::{
     ETHTOOL_A_BITSET_BIT_NAME, ETHTOOL_A_BITSET_BIT_VALUE, ETHTOOL_A_BITSET_BITS,
@@ -17,6 +16,7 @@ use crate::uapi::{
     ETHTOOL_MSG_RINGS_SET, ETHTOOL_MSG_TSCONFIG_GET, ETHTOOL_MSG_TSCONFIG_SET,
     ETHTOOL_MSG_TSINFO_GET,
 };
+use crate::values::interface::IfName;
 
 // `linux/ethtool_netlink.h`, which systems with older headers lack.
 const ETHTOOL_MSG_RSS_GET: u8 = 38;

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use abi::ethtool::{ANY_LOCATION, FlowSpec};
 
 use crate::error::InvalidRequest;
-use crate::interface::MacAddress;
+use crate::values::interface::MacAddress;
 
 /// What a rule is for also has a VLAN tag (`FLOW_EXT`).
 const WITH_TAG: u32 = 0x8000_0000;

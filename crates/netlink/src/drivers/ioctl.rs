@@ -7,8 +7,8 @@ use abi::ethtool;
 use rustix::io::Errno;
 
 use crate::error::{Action, Cause, NetlinkError, RequestTarget, Syscall};
-use crate::interface::IfName;
 use crate::netlink::Netlink;
+use crate::values::interface::IfName;
 
 /// The driver of a link. Text that the driver does not provide is empty.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,8 +3,8 @@
 use super::family::{Family, body, fold};
 use crate::codec::{Attribute, Malformed};
 use crate::error::{Action, NetlinkError, RequestTarget};
-use crate::interface::IfIndex;
 use crate::socket::Listing;
+use crate::values::interface::IfIndex;
 
 // `linux/netdev.h`, which systems with older headers lack.
 const NETDEV_CMD_DEV_GET: u8 = 1;

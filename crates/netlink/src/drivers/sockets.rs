@@ -8,8 +8,8 @@ use rustix::net::{AddressFamily, ipproto};
 
 use crate::codec::{Malformed, Message, Request, split};
 use crate::error::{Action, NetlinkError, RequestTarget};
-use crate::interface::IfIndex;
 use crate::socket::Socket;
+use crate::values::interface::IfIndex;
 
 /// `SOCK_DIAG_BY_FAMILY`.
 const BY_FAMILY: u16 = 20;

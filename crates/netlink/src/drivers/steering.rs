@@ -11,7 +11,7 @@ use super::ethtool::{Ethtool, HashFunction, about};
 use super::flow_rule::{FlowRule, FlowType};
 use super::ioctl::{about as ioctl_failed, supported};
 use crate::error::{Action, Cause, InvalidRequest, NetlinkError, RequestTarget};
-use crate::interface::IfName;
+use crate::values::interface::IfName;
 
 /// How a device hashes received packets and chooses a queue by the hash. In a change, `None` stays.
 #[doc(alias = "RSS")]

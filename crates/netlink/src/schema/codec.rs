@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::{AttributeSet, AttributeType};
 use crate::codec::{Attribute, Malformed, Request};
-use crate::interface::{IfIndex, IfName, MacAddress};
+use crate::values::interface::{IfIndex, IfName, MacAddress};
 
 /// How a value of type `T` is encoded in an attribute.
 pub trait AttributeCodec<T: PartialEq> {

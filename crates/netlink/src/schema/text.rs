@@ -9,7 +9,7 @@ use std::ops::RangeInclusive;
 
 use serde::{Deserialize, Deserializer};
 
-use crate::interface::{IfIndex, IfName, MacAddress};
+use crate::values::interface::{IfIndex, IfName, MacAddress};
 
 /// A value with a text form, that of `ip(8)`.
 pub trait TextValue: Sized {

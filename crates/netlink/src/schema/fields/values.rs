@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::{FieldReader, FieldValue, FieldWriter, InvalidField, Shape, truncated};
-use crate::interface::{IfIndex, IfName, MacAddress};
+use crate::values::interface::{IfIndex, IfName, MacAddress};
 
 /// Makes types the value of a field: `SHAPE TYPE, encoder, decoder;`. The decoder gets an array.
 macro_rules! field_values {

@@ -5,13 +5,13 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use rustix::io::Errno;
 
 use super::storable::{Existing, StorableObject};
-use crate::addr::{Addr, Broadcast, Lifetime, Scope};
 use crate::codec::{HEADER_BYTES, Request};
-use crate::interface::IfIndex;
 use crate::object::Object;
-use crate::prefix::{Family, Prefix};
-use crate::route::{Route, RouteProtocol, RouteTable, RouteType};
+use crate::objects::addr::{Addr, Broadcast, Lifetime, Scope};
+use crate::objects::route::{Route, RouteProtocol, RouteTable, RouteType};
 use crate::uapi::IFA_FLAGS;
+use crate::values::interface::IfIndex;
+use crate::values::prefix::{Family, Prefix};
 use crate::verb::Verb;
 
 /// The metric of the IPv6 routes that the kernel adds (`IP6_RT_PRIO_ADDRCONF`).

@@ -13,11 +13,11 @@ use super::storable::{Existing, Reference, StorableObject};
 use super::store::{Done, ObjectStore, Store};
 use crate::codec::{Message, Request, messages};
 use crate::error::{Action, Cause, NetlinkError, RequestTarget, Syscall};
-use crate::interface::IfIndex;
 use crate::netlink::Netlink;
 use crate::object::Object;
 use crate::transport::{Transport, Wait};
 use crate::uapi::{NLM_F_ACK, NLM_F_DUMP, NLM_F_MULTI, NLMSG_DONE, NLMSG_ERROR};
+use crate::values::interface::IfIndex;
 use crate::watch::Watch;
 use crate::{Addr, Link, Neigh, Nexthop, Route};
 

@@ -3,9 +3,9 @@
 use rustix::io::Errno;
 
 use super::storable::{CascadeEffect, Existing, Reference, StorableObject};
-use crate::interface::{IfIndex, IfName};
-use crate::link::{Link, LinkKind};
+use crate::objects::link::{Link, LinkKind};
 use crate::schema::AttributeSet;
+use crate::values::interface::{IfIndex, IfName};
 use crate::verb::Verb;
 
 impl StorableObject for Link {

@@ -4,11 +4,11 @@ use std::cmp::Reverse;
 
 use rustix::io::Errno;
 
-use crate::addr::Scope;
 use crate::header::RouteHeader;
-use crate::prefix::{Family, Prefix};
-use crate::route::{Route, RouteProtocol, RouteTable, RouteType};
+use crate::objects::addr::Scope;
+use crate::objects::route::{Route, RouteProtocol, RouteTable, RouteType};
 use crate::uapi::RTM_F_FIB_MATCH;
+use crate::values::prefix::{Family, Prefix};
 
 /// The tables in the order in which the rules of a new network name them.
 const TABLES: [RouteTable; 3] = [RouteTable::Local, RouteTable::Main, RouteTable::Default];

@@ -3,9 +3,9 @@
 use rustix::io::Errno;
 
 use super::storable::{CascadeEffect, Existing, Reference, StorableObject};
-use crate::interface::IfIndex;
 use crate::object::Object;
 use crate::uapi::RTNLGRP_NEIGH;
+use crate::values::interface::IfIndex;
 use crate::verb::Verb;
 use crate::{Fdb, FdbFlags, Neigh, Nexthop, Rule};
 

@@ -8,14 +8,14 @@ use super::storable::{Existing, Reference};
 use super::store::{Done, Notification, Store};
 use crate::codec::{HEADER_BYTES, Malformed, Message, Request, attributes};
 use crate::header::{BridgeHeader, LinkHeader};
-use crate::interface::IfIndex;
-use crate::link::PortState;
 use crate::object::Object;
-use crate::port_vlan::{MAX_VLAN, PortVlan, PortVlanFlags, known_flags};
+use crate::objects::link::PortState;
+use crate::objects::port_vlan::{MAX_VLAN, PortVlan, PortVlanFlags, known_flags};
 use crate::uapi::{
     AF_BRIDGE, BRIDGE_VLAN_INFO_RANGE_BEGIN, BRIDGE_VLAN_INFO_RANGE_END, IFLA_AF_SPEC,
     IFLA_BRIDGE_VLAN_INFO, RTM_DELLINK, RTM_DELVLAN, RTM_GETVLAN, RTM_NEWVLAN, RTM_SETLINK,
 };
+use crate::values::interface::IfIndex;
 use crate::verb::Verb;
 
 /// A device can have VLANs whether or not it is a port of a bridge. As in the kernel, adding a VLAN that exists changes

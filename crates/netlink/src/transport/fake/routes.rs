@@ -5,11 +5,11 @@ use rustix::io::Errno;
 use super::lookup::look_up;
 use super::storable::{CascadeEffect, Existing, Reference, StorableObject};
 use crate::DsField;
-use crate::interface::IfIndex;
 use crate::object::Object;
-use crate::prefix::Family;
-use crate::route::Route;
+use crate::objects::route::Route;
 use crate::uapi::{RTNLGRP_IPV4_ROUTE, RTNLGRP_IPV6_ROUTE};
+use crate::values::interface::IfIndex;
+use crate::values::prefix::Family;
 use crate::verb::Verb;
 
 impl StorableObject for Route {

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use rustix::io::Errno;
 
 use crate::codec::{HEADER_BYTES, Request};
-use crate::interface::IfIndex;
 use crate::object::Object;
-use crate::route::Route;
+use crate::objects::route::Route;
+use crate::values::interface::IfIndex;
 use crate::verb::Verb;
 
 /// An object that other objects refer to.

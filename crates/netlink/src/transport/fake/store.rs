@@ -6,7 +6,7 @@ use rustix::io::Errno;
 
 use super::storable::{CascadeEffect, Existing, Reference, StorableObject};
 use crate::codec::Message;
-use crate::route::Route;
+use crate::objects::route::Route;
 use crate::uapi::{
     AF_UNSPEC, NLM_F_APPEND, NLM_F_CREATE, NLM_F_DUMP, NLM_F_ECHO, NLM_F_EXCL, NLM_F_REPLACE,
 };

@@ -3,18 +3,11 @@
 mod af_xdp;
 mod counters;
 mod engine;
-mod hop_table;
-mod hop_update;
-mod hops;
-mod intervals;
 mod link_monitor;
 mod link_outage;
-mod neighbours;
 mod requests;
-mod route_kind;
-mod routes;
+mod routing;
 mod setup;
-mod source_prefixes;
 mod waiting_probes;
 
 pub(super) use engine::XdpEngine;

@@ -7,8 +7,8 @@ use probe::{COOKIE_BYTES, Forecast, ProbePlan, Prober};
 use rustix::io::Errno;
 
 use super::af_xdp::FrameSender;
-use super::hops::NextHops;
 use super::requests::{VlanTag, request, request_bytes};
+use super::routing::NextHops;
 use crate::ping::error::{PingError, XdpRefusal};
 use crate::ping::options::PingOptions;
 use crate::send::{SendPath, sends_xdp_frames};

@@ -9,7 +9,7 @@ use std::net::IpAddr;
 use netlink::MacAddress;
 use probe::{Probe, Prober, SendFailure};
 
-use super::super::hops::NextHopState;
+use super::super::routing::NextHopState;
 use super::XdpEngine;
 use crate::ping::event::PingEvent;
 

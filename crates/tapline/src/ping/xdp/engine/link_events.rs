@@ -6,7 +6,7 @@ use probe::{COOKIE_BYTES, Prober};
 use rustix::io::Errno;
 
 use super::super::link_monitor::MAX_UPLINK_PPS;
-use super::super::routes::{is_in_vrf, is_up};
+use super::super::routing::{is_in_vrf, is_up};
 use super::super::setup::most_payload;
 use super::XdpEngine;
 use crate::ping::event::PingEvent;

@@ -2,7 +2,7 @@
 
 use probe::Prober;
 
-use super::super::hop_update::{HopUpdate, REFRESH_NS, set_targets};
+use super::super::routing::{HopUpdate, REFRESH_NS, set_targets};
 use super::XdpEngine;
 use crate::ping::event::{PingEvent, TargetChange};
 use crate::uplink::UplinkGuard;

@@ -8,7 +8,7 @@ use probe::{Probe, Prober, SendFailure};
 use rustix::io::Errno;
 
 use super::super::af_xdp::RequestAddresses;
-use super::super::hops::NextHopState;
+use super::super::routing::NextHopState;
 use super::XdpEngine;
 use crate::ping::event::PingEvent;
 use crate::wait::wait;
