@@ -47,6 +47,7 @@ const PACKAGES: &[(&str, &str)] = &[
     ("python3", "python3"),
     ("qemu-system-x86_64", "qemu-system-x86"),
     ("reordercap", "wireshark-common"),
+    ("rtmon", "iproute2"),
     ("setpriv", "util-linux"),
     ("setsid", "util-linux"),
     ("ss", "iproute2"),

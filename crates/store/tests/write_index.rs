@@ -217,7 +217,7 @@ fn blocks_among_the_packets_do_not_make_an_index_longer() {
     assert!(noted.all(|extent| extent.times_ns == [0, u64::MAX]));
 }
 
-/// So many flows that the first extent has room for their addresses alone.
+/// The first extent has room for the addresses of its flows alone.
 #[test]
 fn addresses_of_too_many_flows_are_found() {
     let folder = tempfile::tempdir().unwrap();

@@ -217,7 +217,7 @@ fn damaged_stale_and_impossible_indexes_are_refused() {
         changed[at] ^= 1;
         write(&changed);
         let text = if at < 8 {
-            "no index of this version"
+            "not an index of this version"
         } else {
             "it is damaged"
         };

@@ -54,7 +54,11 @@ fn no_half_page_is_left() {
     ] {
         for (prepare, files, name) in [
             ("true", 2, "/.page.html."),
-            ("ln SMALL/page.html SMALL/name", 3, "/page.html>"),
+            (
+                "chmod 755 SMALL && ln SMALL/page.html SMALL/name",
+                3,
+                "/page.html>",
+            ),
         ] {
             let script_of_line = format!(
                 "mount -o remount,nr_blocks=2 SMALL && head -c $(getconf PAGESIZE) /dev/zero >SMALL/rest || exit 99; \
