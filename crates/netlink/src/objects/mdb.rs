@@ -340,7 +340,7 @@ const ENTRIES: &[AttributeSpec] = specs! {
 
 const SET_ATTRIBUTES: &[AttributeSpec] = specs! {
     MDBE_ATTR_SOURCE: AttributeType::Ip,
-    MDBE_ATTR_SRC_LIST: <Sources as AttributeCodec<Vec<super::MdbSource>>>::TYPE,
+    MDBE_ATTR_SRC_LIST: <Sources as AttributeCodec<Vec<MdbSource>>>::TYPE,
     MDBE_ATTR_GROUP_MODE: AttributeType::Number,
     MDBE_ATTR_RTPROT: AttributeType::Number,
 };
