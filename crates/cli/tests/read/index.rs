@@ -224,7 +224,7 @@ fn damaged_stale_and_impossible_indexes_are_refused() {
         assert_refused(run, &[(&question, 1, text)]);
     }
     write(b"no index");
-    assert_refused(run, &[(&question, 1, "no index of this version")]);
+    assert_refused(run, &[(&question, 1, "not an index of this version")]);
     // An index that ends early is that of a capture that was killed: the rest is read without it.
     for end in [whole.len() / 2, 8, 5, 0] {
         write(&whole[..end]);
