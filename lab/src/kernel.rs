@@ -16,6 +16,12 @@ pub const BUSY_POLLING: Feature = Feature {
     probe: || kernel_at_least(5, 11),
 };
 
+/// Interfaces that a thread of the kernel serves (`/sys/class/net/IF/threaded`).
+pub const THREADED_NAPI: Feature = Feature {
+    name: "threaded NAPI",
+    probe: || kernel_at_least(5, 12),
+};
+
 /// XDP programs for frames of several buffers, and the functions that read these.
 pub const XDP_FRAGMENTS: Feature = Feature {
     name: "XDP programs for frames of several buffers",
@@ -32,6 +38,12 @@ pub const AF_XDP_FRAGMENTS: Feature = Feature {
 pub const XDP_ABILITIES: Feature = Feature {
     name: "drivers that tell their XDP features",
     probe: || kernel_at_least(6, 3),
+};
+
+/// Jumps in BPF programs over more than 32 767 instructions (`gotol`).
+pub const LONG_JUMPS: Feature = Feature {
+    name: "long jumps in BPF programs",
+    probe: || kernel_at_least(6, 6),
 };
 
 /// AF_XDP frames with a time at which they leave.

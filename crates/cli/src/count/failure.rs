@@ -94,6 +94,10 @@ fn advice(error: &CountError) -> (Exit, &'static str) {
             let advice = "the filters are too long for the kernel: use shorter or fewer ones";
             return (Exit::Unsupported, advice);
         }
+        CountError::Load { error, .. } if error.is_kernel_older_than((6, 6)) => {
+            let advice = "the programs of all filters and keys need Linux 5.18, long ones 6.6";
+            return (Exit::Unsupported, advice);
+        }
         CountError::Load {
             error: LoadError::Refused { log, .. },
             ..
