@@ -279,6 +279,36 @@ fn assert_paced(times: &[u64], each_ns: u64, burst: usize) {
     }
 }
 
+/// Nothing is sent for nine seconds, as without the interface. Then the limits of all prefixes permit a probe at once.
+#[test]
+fn probes_that_waited_for_their_prefix_share_the_rate_after_a_break() {
+    let plan = ProbePlan {
+        interval_ns: 0,
+        rate_pps: Some(10_000),
+        prefix_pps: Some(1),
+        ..plan(1)
+    };
+    let prefixes = (0..500).map(|prefix| (prefix / 250, prefix % 250));
+    let words: Vec<String> = prefixes
+        .map(|(high, low)| format!("10.{high}.{low}.0-10.{high}.{low}.1"))
+        .collect();
+    let mut world = World::new(&plan, &words.join(" "));
+    send_rest(&mut world, 500);
+    while world.now_ns < 500 * MS {
+        let NextAction::Wait(until_ns) = world.prober.next(world.now_ns) else {
+            panic!("the second probe to a prefix leaves after a second");
+        };
+        world.now_ns = until_ns;
+    }
+    world.now_ns = 10 * SECOND;
+    world.expire();
+    let times = send_rest(&mut world, 500);
+    // The schedule catches up on 10 ms.
+    assert_paced(&times, MS / 10, 101);
+    let last_ns = times[times.len() - 1];
+    assert!(last_ns <= 10 * SECOND + 41 * MS, "{last_ns}");
+}
+
 /// As if one neighbour became known for all of them late. They have not used the limits while they waited.
 #[test]
 fn held_probes_go_on_within_the_limits() {

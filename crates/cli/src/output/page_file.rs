@@ -7,6 +7,7 @@ use std::os::unix::fs::{MetadataExt, fchown};
 use std::path::{Path, PathBuf};
 
 use jiff::Zoned;
+use rustix::fs::fgetxattr_query;
 use tapline::file::output::OpenOutput;
 use tempfile::{Builder, NamedTempFile};
 
@@ -75,6 +76,9 @@ impl PageFile {
     }
 }
 
+/// Where the kernel keeps the access control list of a file (xattr(7)).
+const ACCESS_LIST: &str = "system.posix_acl_access";
+
 /// A hidden file that is renamed to `target` when the page in it is complete. Removed if it is dropped before.
 struct Replacement {
     file: NamedTempFile,
@@ -83,10 +87,15 @@ struct Replacement {
 
 impl Replacement {
     /// For `file` at `path`, with its owner and permissions. `None` for files that are written in place: pipes, devices, files with
-    /// further names or with an owner that a new file cannot have, and files in directories in which none can be created.
+    /// further names, with an access control list or with an owner that a new file cannot have, and files in directories in which
+    /// none can be created.
     fn of(path: &Path, file: &File) -> Option<Self> {
         let about = file.metadata().ok()?;
         if !about.is_file() || about.nlink() != 1 {
+            return None;
+        }
+        // Its mode shows the mask of the list as the permissions of the group, which may have fewer.
+        if fgetxattr_query(file, ACCESS_LIST).is_ok() {
             return None;
         }
         // Where a link leads.

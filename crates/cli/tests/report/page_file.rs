@@ -5,6 +5,7 @@ use std::io::{Write, pipe};
 use std::os::unix::fs::{MetadataExt, symlink};
 use std::process::Stdio;
 
+use rustix::fs::{XattrFlags, getxattr, setxattr};
 use tempfile::TempDir;
 
 use crate::support::files::pcap;
@@ -35,6 +36,38 @@ fn a_page_is_replaced_as_a_whole() {
     run(&format!("report -q {input} -o {page}")).exit(0);
     assert_eq!((number(), names()), (before, 4));
     let written = fs::read_to_string(&name).expect("a page");
+    assert!(written.trim_end().ends_with("</html>"), "{written}");
+}
+
+/// Without the list, a group that may not read the page could: the mode shows the mask in its place.
+#[test]
+fn a_page_keeps_its_access_control_list() {
+    const NAME: &str = "system.posix_acl_access";
+    let folder = TempDir::new().expect("a folder");
+    let path = |name: &str| text(&folder.path().join(name));
+    let (input, page) = (path("in.pcap"), path("p.html"));
+    fs::write(&input, pcap(&[1])).expect("written");
+    fs::write(&page, "old").expect("written");
+    // The owner, user 1234, the group, the mask and others (include/uapi/linux/posix_acl.h).
+    let entries: [(u16, u16, u32); 5] = [
+        (1, 6, u32::MAX),
+        (2, 4, 1234),
+        (4, 0, u32::MAX),
+        (16, 4, u32::MAX),
+        (32, 0, u32::MAX),
+    ];
+    let mut list = 2_u32.to_le_bytes().to_vec();
+    for (tag, permissions, id) in entries {
+        list.extend(tag.to_le_bytes());
+        list.extend(permissions.to_le_bytes());
+        list.extend(id.to_le_bytes());
+    }
+    setxattr(page.as_str(), NAME, &list, XattrFlags::empty()).expect("a file system with lists");
+    run(&format!("report -q {input} -o {page}")).exit(0);
+    let mut found = [0_u8; 64];
+    let bytes = getxattr(page.as_str(), NAME, &mut found[..]).expect("a list");
+    assert_eq!(found[..bytes], list[..]);
+    let written = fs::read_to_string(&page).expect("a page");
     assert!(written.trim_end().ends_with("</html>"), "{written}");
 }
 

@@ -35,6 +35,9 @@ const MAX_STEPS: usize = 2048;
 ///
 /// A slot that was held gives its tokens back, and takes others when it is issued again. With a rate limit, it then takes
 /// time that the next slots have to wait.
+///
+/// A slot that waited for a limit has taken its time of the rate before. If many are due after a break, the rate limits them
+/// apart from the others.
 #[derive(Debug)]
 pub(crate) struct Schedule {
     order: Permutation,
@@ -57,6 +60,8 @@ pub(crate) struct Schedule {
     group: u64,
     /// Slots that wait for a limit.
     deferred: Deferred,
+    /// Before this time, the rate limit permits no deferred slot; in the unit of `due`.
+    deferred_due: u128,
     /// Slots that were issued and wait for something outside.
     held: BTreeSet<u64>,
     /// Slots that were held and are to be issued again, oldest first.
@@ -124,6 +129,7 @@ impl Schedule {
             gap: forecast.gap(),
             group: forecast.group.into(),
             deferred: Deferred::new(limits.prefixes(), max_deferred(plan), MAX_DEFERRED),
+            deferred_due: 0,
             held: BTreeSet::new(),
             requeued: VecDeque::new(),
             rate_gap: rate_gap(plan.rate_pps),
@@ -238,6 +244,7 @@ impl Schedule {
     /// When the next deferred or requeued probe may be sent, after `now_ns`.
     fn waiting_ns(&self, now_ns: u64) -> u64 {
         let deferred = self.deferred.next_ns();
+        let deferred = deferred.map(|at| at.max(self.deferred_due_ns()));
         // Without room among the deferred, one that is requeued waits until another of them leaves.
         let has_room = !self.deferred.is_full();
         let requeued = self.requeued.front().filter(|_| has_room);
@@ -286,6 +293,12 @@ impl Schedule {
         }
     }
 
+    /// When the rate limit permits a deferred slot.
+    #[inline]
+    fn deferred_due_ns(&self) -> u64 {
+        (self.deferred_due >> 32) as u64
+    }
+
     /// Takes the time of a probe from the rate. The next slot waits if none is left.
     fn use_rate(&mut self, now_ns: u64) {
         if self.rate_gap == 0 {
@@ -299,7 +312,7 @@ impl Schedule {
     /// A deferred probe that is due. One whose limit was used up by others stays the first one that waits for it.
     #[inline]
     fn deferred_step(&mut self, now_ns: u64, targets: &Targets) -> Option<Step> {
-        if now_ns < self.backoff.until_ns {
+        if now_ns < self.backoff.until_ns.max(self.deferred_due_ns()) {
             return None;
         }
         for _ in 0..MAX_STEPS {
@@ -316,6 +329,8 @@ impl Schedule {
                 self.limits.take(probe.target, address, now_ns);
                 let next_ns = self.limits.ready_of(waited_for);
                 self.deferred.pop_first(waited_for, next_ns);
+                let earliest = u128::from(now_ns.saturating_sub(MAX_CATCH_UP_NS)) << 32;
+                self.deferred_due = self.deferred_due.max(earliest) + self.rate_gap;
                 return Some(Step::Send(probe, slot));
             }
             if waits_for == waited_for || !self.deferred.has_room(waits_for) {
