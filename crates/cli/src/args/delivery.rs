@@ -16,7 +16,8 @@ pub struct DeliveryArgs {
     pub delivery: Option<Delivery>,
 
     /// With --delivery adaptive: maximum latency at high packet rates; at least 1 ms with packet-v3,
-    /// which is selected for long packets (see --stall) and for targets from 1ms to below 4ms [default: 200us]
+    /// which is selected for long packets (see --stall), and for targets from 1ms to below 4ms on one
+    /// interface since Linux 6.18 [default: 200us]
     #[arg(hide_short_help = true, long, value_name = "TIME", value_parser = units::nonzero_time, help_heading = "Performance")]
     pub latency_target: Option<Duration>,
 

@@ -23,6 +23,10 @@ pub struct NetnsArgs {
     #[arg(short, long, global = true, help_heading = "Output")]
     pub json: bool,
 
+    /// The line of the batch file.
+    #[arg(skip)]
+    pub line: Option<usize>,
+
     #[command(subcommand)]
     pub command: Option<NetnsCommand>,
 }

@@ -101,11 +101,22 @@ fn replay(args: &MonitorArgs, objects: &[String], path: &str) -> Result<Exit, Fa
             .map(|word| named(word))
             .collect::<Result<_, _>>()?
     };
+    if !objects
+        .iter()
+        .all(|object| NetObject::MONITORED.contains(object))
+    {
+        let problem = "tuntap and vrf cannot be selected from a file; use link";
+        return Err(usage_failure("monitor", problem));
+    }
     let mut names = NetHandle::open(args.netns.as_deref())?.names;
     let mut recorded = Vec::new();
     File::open(path)
-        .and_then(|file| file.take(MAX_FILE_BYTES).read_to_end(&mut recorded))
+        .and_then(|file| file.take(MAX_FILE_BYTES + 1).read_to_end(&mut recorded))
         .map_err(|error| Failure::job_on(format!("cannot read {path}"), &error))?;
+    if recorded.len() as u64 > MAX_FILE_BYTES {
+        let line = format!("cannot read {path}: it has more than 256 MiB");
+        return Err(Failure::new(Exit::Failed, line));
+    }
     user::leave(&args.user, CapabilitySet::empty())?;
     Sandbox::new(&sandbox::MONITOR)
         .read("/run/netns")
@@ -115,6 +126,9 @@ fn replay(args: &MonitorArgs, objects: &[String], path: &str) -> Result<Exit, Fa
         |malformed: Malformed| Failure::job_on(format!("{path} is malformed"), &malformed);
     let mut count = 0_u64;
     for message in messages(&recorded) {
+        if args.count == Some(count) {
+            break;
+        }
         let message = message.map_err(malformed)?;
         for object in &objects {
             let changes = object.commands();

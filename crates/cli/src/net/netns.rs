@@ -148,11 +148,11 @@ fn show<T>(
     items: impl IntoIterator<Item = T>,
     mut print: impl FnMut(T, &mut Record),
 ) -> Result<Exit, Failure> {
-    let args = ShowArgs {
+    let flags = ShowArgs {
         json: args.json,
         ..ShowArgs::default()
     };
-    let mut writer = ObjectWriter::new(&args, None);
+    let mut writer = ObjectWriter::new(&flags, args.line);
     for item in items {
         let mut record = writer.record();
         print(item, &mut record);

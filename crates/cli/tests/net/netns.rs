@@ -217,6 +217,29 @@ fn a_batch_does_what_that_of_ip_does() {
         ours.contains("nsid 9 (iproute2 netns name: three)"),
         "{ours}"
     );
+    fs::write("/run/commands", "netns add three\nnetns\n").expect("written");
+    let mut batch = Command::new(PROGRAM);
+    let output = batch.args(["batch", "--json", "/run/commands"]).output();
+    let text = String::from_utf8(output.expect("it runs").stdout).expect("text");
+    let lines = text.lines();
+    let events: Vec<Value> = lines
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect();
+    let of = |event: &str| {
+        let found = events.iter().filter(|value| value["event"] == event);
+        found.collect::<Vec<_>>()
+    };
+    let [shown, summary] = [of("shown"), of("summary")];
+    assert_eq!((shown.len(), summary.len()), (1, 1), "{text}");
+    assert_eq!(shown[0]["line"], 2);
+    // The batch stays in its own namespace.
+    fs::write("/run/commands", "netns attach four self\n").expect("written");
+    let mut batch = Command::new(PROGRAM);
+    let output = batch
+        .args(["batch", "-n", "three", "/run/commands"])
+        .output();
+    assert_eq!(output.expect("it runs").status.code(), Some(2));
+    done("del three");
     fs::write("/run/commands", "netns add three\n").expect("written");
     let mut undone = Command::new(PROGRAM);
     let output = undone.args(["batch", "--undo", "/run/commands"]).output();

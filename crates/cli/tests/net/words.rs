@@ -55,6 +55,16 @@ fn recorded_messages_are_printed() {
         .collect();
     assert_eq!(ours, names);
     assert!(done(&host, &line).contains("numtxqueues"), "details");
+    // The file is read no further than the count of lines requires.
+    let complete = std::fs::read(&path).expect("recorded");
+    std::fs::write(&path, [&complete[..], &[1]].concat()).expect("written");
+    let first = done(
+        &host,
+        &format!("monitor --json -c 1 file {}", path.display()),
+    );
+    assert_eq!(first.lines().count(), 2, "{first}");
+    let vrf = format!("monitor vrf file {}", path.display());
+    assert_eq!(tapline(&host, &vrf).status.code(), Some(2));
 }
 
 /// What shows all in ip(8) shows all here.

@@ -8,7 +8,7 @@ use tapline::net::{Batch, Family, Verb};
 
 use super::line::Line;
 use crate::args::{
-    BatchArgs, NetArgs, NetnsArgs, NetnsCommand, leading_flags, translate_flags, usage,
+    BatchArgs, NetArgs, NetnsArgs, NetnsCommand, Process, leading_flags, translate_flags, usage,
 };
 use crate::failure::{Exit, Failure};
 use crate::net::command::BatchItems;
@@ -125,7 +125,7 @@ impl Standalone {
         let object = object(words)?;
         let words = translate_flags(flags.iter().chain(&words[1..]));
         if object == NetObject::Netns {
-            return Self::parse_namespaces(words, batch);
+            return Self::parse_namespaces(words, number, batch);
         }
         let parsed = LineArgs::try_parse_from(words);
         let mut args = parsed.map_err(|error| usage::failure(&error))?.net;
@@ -141,13 +141,18 @@ impl Standalone {
     }
 
     /// Parses the words behind `netns`.
-    fn parse_namespaces(words: Vec<OsString>, batch: &BatchArgs) -> Result<Self, Failure> {
-        use NetnsCommand::{Exec, Identify, List, ListId, Pids, Set};
+    fn parse_namespaces(
+        words: Vec<OsString>,
+        number: usize,
+        batch: &BatchArgs,
+    ) -> Result<Self, Failure> {
+        use NetnsCommand::{Attach, Exec, Identify, List, ListId, Pids, Set};
 
         let parsed = NetnsLineArgs::try_parse_from(words);
         let mut args = parsed.map_err(|error| usage::failure(&error))?.netns;
         check_namespace(args.netns.as_deref())?;
         args.json |= batch.show.json;
+        args.line = Some(number);
         let command = args.command.as_ref().unwrap_or(&List);
         if matches!(command, Exec { .. }) {
             let problem = "exec would run its program in place of the batch";
@@ -157,7 +162,17 @@ impl Standalone {
             command,
             List | ListId { .. } | Pids { .. } | Identify { .. }
         );
-        if matches!(command, List | Set { .. } | ListId { .. }) {
+        // The batch does not enter its namespace, so `self` would be another one: it is rejected with `-n`.
+        let is_self = matches!(
+            command,
+            Attach {
+                process: Process::Current,
+                ..
+            } | Identify {
+                process: Process::Current
+            }
+        );
+        if is_self || matches!(command, List | Set { .. } | ListId { .. }) {
             args.netns.clone_from(&batch.netns);
         }
         Ok(Self {
