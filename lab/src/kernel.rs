@@ -40,10 +40,10 @@ pub const XDP_ABILITIES: Feature = Feature {
     probe: || kernel_at_least(6, 3),
 };
 
-/// Jumps in BPF programs over more than 32 767 instructions (`gotol`).
+/// Jumps in BPF programs over more than 32 767 instructions (`gotol`): Linux 6.6, and Debian's 6.1.
 pub const LONG_JUMPS: Feature = Feature {
     name: "long jumps in BPF programs",
-    probe: || kernel_at_least(6, 6),
+    probe: || kernel_at_least(6, 1),
 };
 
 /// AF_XDP frames with a time at which they leave.
