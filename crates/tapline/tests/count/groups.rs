@@ -227,10 +227,10 @@ fn intervals_have_the_groups_of_their_own_packets_only() {
 
 #[test]
 fn the_maximum_number_of_classes_have_separate_groups() {
+    const CLASSES: u16 = 256;
     if without(&LONG_JUMPS) {
         return;
     }
-    const CLASSES: u16 = 256;
     let [left, right] = Net::new().pair();
     let filters: Vec<String> = (1..=CLASSES)
         .map(|port| format!("udp dst portrange {port}-{CLASSES}"))
