@@ -20,7 +20,7 @@ pub(crate) enum Limit {
 /// Slots that wait for a limit, and when they may be sent.
 ///
 /// Slots of one prefix are in a queue with the time of its first slot. So the cost of a step does not depend on how many wait for
-/// the same prefix. Slots that wait for the pace of neighbours have no order: one whose neighbour has answered waits no longer.
+/// the same prefix. Slots that wait for their neighbour may be sent in any order: each is due when its neighbour answers.
 #[derive(Debug)]
 pub(crate) struct Deferred {
     queues: Box<[Queue]>,

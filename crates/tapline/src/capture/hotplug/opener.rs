@@ -65,7 +65,7 @@ pub struct Opener {
     captured: BTreeMap<InterfacePlace, u32>,
     /// Interfaces that could not be captured from: each is reported once, until it goes down.
     refused: Vec<InterfacePlace>,
-    /// Members that were asked to end and have not confirmed it, by number.
+    /// Members that must end but have not confirmed it yet, by number.
     leaving: BTreeMap<u32, InterfacePlace>,
     /// Interfaces to open again as soon as none of their members is leaving.
     again: Vec<InterfacePlace>,
